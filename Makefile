@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: Apache-2.0
+# make                 build all programs into build/$(BUILD)/
+# make test            unit tests, then the stories (see tests/README.md)
+# make test-unit       unit, store and simulation tests only
+# make lint            layers, purity, clang-tidy, cppcheck
+# BUILD=debug|release|asan|tsan|fuzz|cov   CC=gcc|clang
+BUILD ?= debug
+CC    ?= gcc
+ifeq ($(origin CC),default)
+CC := gcc
+endif
+OUT   := build/$(BUILD)
+
+WARN := -Wall -Wextra -Wpedantic -Wshadow -Wstrict-prototypes \
+        -Wmissing-prototypes -Wold-style-definition -Wpointer-arith \
+        -Wcast-qual -Wcast-align -Wwrite-strings -Wundef -Wvla -Wformat=2 \
+        -Wimplicit-fallthrough -Wswitch-enum -Wconversion \
+        -Wdouble-promotion -Wnull-dereference -Werror
+ifeq ($(findstring clang,$(CC)),)
+WARN += -Wlogical-op -Wduplicated-cond
+endif
+HARDEN := -fno-common -fstack-protector-strong -fstack-clash-protection \
+          -fcf-protection=full -D_FORTIFY_SOURCE=2 -fPIE
+CFLAGS_debug   := -O1 -g3 -fno-omit-frame-pointer
+CFLAGS_release := -O2 -g $(HARDEN)
+CFLAGS_asan    := -O1 -g -fno-omit-frame-pointer \
+                  -fsanitize=address,undefined -fno-sanitize-recover=all
+CFLAGS_tsan    := -O1 -g -fsanitize=thread
+CFLAGS_fuzz    := -O1 -g -fno-omit-frame-pointer \
+                  -fsanitize=fuzzer-no-link,address,undefined
+CFLAGS_cov     := -O0 -g --coverage
+LDFLAGS_release := -pie -Wl,-z,relro,-z,now
+STD := -std=c17 -D_GNU_SOURCE -Isrc -I. -I$(OUT)/gen -ffp-contract=off
+ALL_CFLAGS  = $(STD) $(WARN) -include src/base/banned.h $(CFLAGS_$(BUILD)) $(CFLAGS)
+ALL_LDFLAGS = $(CFLAGS_$(BUILD)) $(LDFLAGS_$(BUILD)) $(LDFLAGS)
+
+# Each folder is a static library; the order below is the order of linking,
+# outermost first (tools/layers.txt says who may include whom).
+LAYERS := cli api control agent runner identity engine store accel core base
+LIBS_LINK := -lmicrohttpd -lsqlite3 -lcurl -ljansson -lsodium -lcrypto \
+             -lseccomp -lyaml -lm -lpthread -ldl
+LIBS   := $(foreach l,$(LAYERS),$(if $(wildcard src/$(l)/*.c),$(OUT)/lib$(l).a))
+PROGRAMS := $(patsubst src/%.c,$(OUT)/%,$(wildcard src/*.c))
+UNIT   := $(patsubst %.c,$(OUT)/%,$(wildcard tests/unit/*/test_*.c tests/store/test_*.c tests/simulate/test_*.c))
+BENCH  := $(patsubst %.c,$(OUT)/%,$(wildcard bench/*.c))
+EXAMPLES := $(patsubst %.c,$(OUT)/%,$(wildcard examples/*/*.c))
+
+all: $(PROGRAMS) $(EXAMPLES)
+
+define layer
+$(OUT)/lib$(1).a: $(patsubst %.c,$(OUT)/%.o,$(wildcard src/$(1)/*.c)) $(patsubst %.sql,$(OUT)/%.o,$(wildcard src/$(1)/schema/*.sql))
+	@rm -f $$@
+	@ar rcsD $$@ $$^
+endef
+$(foreach l,$(LAYERS),$(eval $(call layer,$(l))))
+
+$(OUT)/%.o: %.c Makefile
+	@mkdir -p $(@D)
+	@echo "  CC $<"
+	@$(CC) $(ALL_CFLAGS) -MMD -MP -c $< -o $@
+# A migration becomes an object with the symbols sql_NNNN_name_start/_end.
+$(OUT)/%.o: %.sql
+	@mkdir -p $(@D)
+	@echo "  SQL $<"
+	@sh tools/embed sql_$(basename $(notdir $<)) $< > $(@:.o=.S)
+	@$(CC) -c $(@:.o=.S) -o $@
+$(OUT)/%: src/%.c $(LIBS)
+	@mkdir -p $(@D)
+	@echo "  LD $@"
+	@$(CC) $(ALL_CFLAGS) -MMD -MP $< $(LIBS) $(ALL_LDFLAGS) $(LIBS_LINK) -o $@
+$(OUT)/tests/%: $(OUT)/tests/%.o $(LIBS)
+	@echo "  LD $@"
+	@$(CC) $< $(LIBS) $(ALL_LDFLAGS) $(LIBS_LINK) -lcmocka -o $@
+$(OUT)/bench/%: $(OUT)/bench/%.o $(LIBS)
+	@echo "  LD $@"
+	@$(CC) $< $(LIBS) $(ALL_LDFLAGS) $(LIBS_LINK) -o $@
+# Programs that run inside containers: static, standing alone.
+$(OUT)/examples/%: examples/%.c
+	@mkdir -p $(@D)
+	@echo "  LD $@"
+	@$(CC) $(STD) $(WARN) -include src/base/banned.h -O2 -g -static -MMD -MP $< -lm -o $@
+
+bench: $(BENCH)
+tests: $(UNIT)
+test-unit: $(UNIT)
+	@tools/run-unit $(UNIT)
+test-stories: all
+	@BUILD=$(BUILD) tools/run-stories tests/stories
+test: test-unit test-stories
+lint:
+	@tools/check-layers
+	@tools/check-pure
+	@tools/check-tidy
+	@tools/check-cppcheck
+clean:
+	rm -rf build
+
+.SECONDARY:
+.PHONY: all tests bench test test-unit test-stories lint clean
+.DELETE_ON_ERROR:
+-include $(wildcard $(OUT)/*.d $(OUT)/*/*.d $(OUT)/*/*/*.d $(OUT)/*/*/*/*.d $(OUT)/*/*/*/*/*.d)

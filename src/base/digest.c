@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/digest.h"
+
+#include <assert.h>
+#include <openssl/evp.h>
+#include <stdbool.h>
+#include <string.h>
+
+void
+digest_of(const void *bytes, size_t size, struct digest *out)
+{
+    digest_of_two(bytes, size, NULL, 0, out);
+}
+
+void
+digest_of_two(const void *a, size_t a_size, const void *b, size_t b_size,
+              struct digest *out)
+{
+    static _Thread_local EVP_MD_CTX *context;
+    static _Thread_local EVP_MD *sha256;
+    unsigned size = DIGEST_SIZE;
+    int ok;
+
+    if (context == NULL) {
+        context = EVP_MD_CTX_new();
+        sha256 = EVP_MD_fetch(NULL, "SHA256", NULL);
+        assert(context != NULL && sha256 != NULL);
+    }
+    ok = EVP_DigestInit_ex2(context, sha256, NULL) == 1 &&
+         EVP_DigestUpdate(context, a, a_size) == 1 &&
+         (b_size == 0 || EVP_DigestUpdate(context, b, b_size) == 1) &&
+         EVP_DigestFinal_ex(context, out->bytes, &size) == 1;
+    assert(ok);
+}
+
+int
+digest_compare(const struct digest *a, const struct digest *b)
+{
+    return memcmp(a->bytes, b->bytes, DIGEST_SIZE);
+}
+
+void
+digest_format(const struct digest *digest, char text[DIGEST_TEXT_MAX])
+{
+    hex_encode(digest->bytes, DIGEST_SIZE, text);
+}
+
+int
+digest_parse(const char *text, struct digest *out)
+{
+    return hex_decode(text, out->bytes, DIGEST_SIZE);
+}
+
+void
+hex_encode(const void *bytes, size_t size, char *text)
+{
+    static const char digits[] = "0123456789abcdef";
+    const uint8_t *at = bytes;
+
+    for (size_t i = 0; i < size; i++) {
+        text[2 * i] = digits[at[i] >> 4];
+        text[2 * i + 1] = digits[at[i] & 15];
+    }
+    text[2 * size] = '\0';
+}
+
+static int
+hex_value(char c)
+{
+    if (c >= '0' && c <= '9')
+        return c - '0';
+    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+int
+hex_decode(const char *text, void *bytes, size_t size)
+{
+    uint8_t *at = bytes;
+
+    if (strlen(text) != 2 * size)
+        return -1;
+    for (size_t i = 0; i < size; i++) {
+        int high = hex_value(text[2 * i]), low = hex_value(text[2 * i + 1]);
+
+        if (high < 0 || low < 0)
+            return -1;
+        at[i] = (uint8_t)(high * 16 + low);
+    }
+    return 0;
+}
+
+void
+base64_encode(struct buffer *out, const void *bytes, size_t size)
+{
+    static const char digits[] =
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    const uint8_t *at = bytes;
+
+    for (size_t i = 0; i < size; i += 3) {
+        uint32_t word = (uint32_t)at[i] << 16;
+
+        if (i + 1 < size)
+            word |= (uint32_t)at[i + 1] << 8;
+        if (i + 2 < size)
+            word |= at[i + 2];
+        buffer_add_byte(out, (unsigned char)digits[word >> 18]);
+        buffer_add_byte(out, (unsigned char)digits[word >> 12 & 63]);
+        buffer_add_byte(out, i + 1 < size
+                                 ? (unsigned char)digits[word >> 6 & 63]
+                                 : '=');
+        buffer_add_byte(out,
+                        i + 2 < size ? (unsigned char)digits[word & 63] : '=');
+    }
+}
+
+static int
+base64_value(char c)
+{
+    if (c >= 'A' && c <= 'Z')
+        return c - 'A';
+    if (c >= 'a' && c <= 'z')
+        return c - 'a' + 26;
+    if (c >= '0' && c <= '9')
+        return c - '0' + 52;
+    return c == '+' ? 62 : c == '/' ? 63 : -1;
+}
+
+int
+base64_decode(const char *text, size_t text_size, void *bytes, size_t room)
+{
+    uint8_t *at = bytes;
+    size_t used = 0;
+
+    if (text_size % 4 != 0)
+        return -1;
+    for (size_t i = 0; i < text_size; i += 4) {
+        bool last = i + 4 == text_size;
+        int pad = last ? (text[i + 3] == '=') + (text[i + 2] == '=') : 0;
+        uint32_t word = 0;
+
+        if (pad == 2 ? text[i + 3] != '=' : false)
+            return -1;
+        for (size_t j = 0; j < 4; j++) {
+            int value = (int)j >= 4 - pad ? 0 : base64_value(text[i + j]);
+
+            if (value < 0)
+                return -1;
+            word = word << 6 | (uint32_t)value;
+        }
+        if ((pad == 1 && (word & 0xFF) != 0) ||
+            (pad == 2 && (word & 0xFFFF) != 0) ||
+            used + 3 - (size_t)pad > room)
+            return -1;
+        at[used++] = (uint8_t)(word >> 16);
+        if (pad < 2)
+            at[used++] = (uint8_t)(word >> 8);
+        if (pad < 1)
+            at[used++] = (uint8_t)word;
+    }
+    return (int)used;
+}

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/id.h"
+
+#include <assert.h>
+#include <string.h>
+
+static const char alphabet[] = "abcdefghijklmnopqrstuvwxyz234567";
+
+void
+id_format(const char *prefix, struct id id, char text[ID_TEXT_MAX])
+{
+    size_t used = strlen(prefix);
+    uint64_t hi = id.hi, lo = id.lo;
+
+    assert(used > 0 && used <= 8);
+    memcpy(text, prefix, used);
+    text[used++] = '_';
+    /* 26 digits of 5 bits are 130 bits: the first holds only 3. */
+    for (int digit = 25; digit >= 0; digit--) {
+        text[used + (unsigned)digit] = alphabet[lo & 31];
+        lo = lo >> 5 | hi << 59;
+        hi >>= 5;
+    }
+    text[used + 26] = '\0';
+}
+
+int
+id_parse(const char *prefix, const char *text, struct id *id_out)
+{
+    size_t used = strlen(prefix);
+    struct id id = { 0 };
+
+    if (strncmp(text, prefix, used) != 0 || text[used] != '_' ||
+        strlen(text + used + 1) != 26)
+        return -1;
+    text += used + 1;
+    if (strchr("abcdefgh", text[0]) == NULL)
+        return -1;
+    for (; *text != '\0'; text++) {
+        const char *digit = strchr(alphabet, *text);
+
+        if (digit == NULL)
+            return -1;
+        id.hi = id.hi << 5 | id.lo >> 59;
+        id.lo = id.lo << 5 | (uint64_t)(digit - alphabet);
+    }
+    *id_out = id;
+    return 0;
+}
+
+struct id
+id_next(struct id_source *source)
+{
+    struct id id;
+
+    do {
+        uint64_t count = source->next++;
+
+        hash_wide(&source->key, &count, sizeof(count), &id.hi, &id.lo);
+    } while (id_is_none(id));
+    return id;
+}
