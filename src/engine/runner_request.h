@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef ENGINE_RUNNER_REQUEST_H
+#define ENGINE_RUNNER_REQUEST_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/buffer.h"
+#include "base/error.h"
+
+/*
+ * What can bulkhead-runner be asked, and in which bytes?
+ *
+ * A Unix stream socket.  Both directions carry messages: a 4-byte big-endian
+ * length, then that many bytes of JSON (requests at most
+ * RUNNER_REQUEST_SIZE_MAX, answers at most RUNNER_ANSWER_SIZE_MAX).  A
+ * connection carries any number of requests, answered in order; requests on
+ * different connections run side by side.  The runner accepts one uid only
+ * (SO_PEERCRED against its policy) and closes other connections unanswered.
+ *
+ * Request: {"protocol": 1, "op": "...", fields of the operation}.  Unknown
+ * fields, missing fields, wrong types and values out of bounds are refused
+ * (`invalid`, with the field).  Answer: {"ok": true, "result": {...}} or
+ * {"ok": false, "error": {"code", "text", "field", "help"}} with the codes of
+ * base/error.def.  Every operation may be repeated: it then has no further
+ * effect and answers the same.
+ *
+ * Nothing in a request names a host path, a capability, a hook or a device
+ * number: images are named by name and digest inside the policy's image
+ * directory, volumes by id, cards by UUID.
+ *
+ * Common fields
+ *   instance     1..64 of [a-z0-9_-], first a letter: the control plane's id
+ *   incarnation  1..2^53: counts the starts of one instance.  Only one
+ *                incarnation is alive at a time, and a request that names an
+ *                older one than is known never touches the newer: `gone`.
+ *   tenant       1..4095: the tenant's number on this node; same number, same
+ *                network
+ *   times        milliseconds UTC since 1970
+ *
+ * ---- {"op": "node"}
+ *   -> {"node", "simulated": bool, "cpus", "memory_mib",
+ *       "cgroup": "v1"|"hybrid"|"v2", "kernel", "boot_id", "version",
+ *       "runtime": "crun 1.8.1", "monitor": "conmon 2.1.6", "accel": "sim",
+ *       "prefix", "instances": live ones, "uid_base_min", "uid_base_max",
+ *       "limits": {"cpu_milli", "memory_mib", "pids", "instances",
+ *                  "volume_mib", "image_mib", "log_mib"}}
+ *
+ * ---- {"op": "cards"}
+ *   -> {"accel", "simulated", "cards": [{"uuid", "vendor", "model",
+ *       "memory_mib", "compute_units", "pci", "numa", "island", "driver",
+ *       "health": "healthy"|"suspect"|"degraded"|"failed", "health_reason",
+ *       "links": [{"uuid", "kind", "lanes"}],
+ *       "holders": [{"instance", "incarnation", "memory_mib"}],
+ *       "processes": [{"pid", "name", "owner", "incarnation"}]}]}
+ *   holders: instances that were given the card and are not removed.
+ *   owner: the instance whose cgroup the process is in, or "foreign" (then
+ *   incarnation is 0): the card is not free.
+ *
+ * ---- {"op": "image_list"}
+ *   -> {"images": [{"name", "digest", "size_bytes", "prepared": bool,
+ *                   "argv": [...]}]}   argv: entry point and command
+ *   An image is DIR/<name> (OCI layout directory) or DIR/<name>.tar (OCI
+ *   archive); each manifest in its index.json is one row.
+ *
+ * ---- {"op": "image_prepare", "name", "digest"}
+ *   Unpacks into the cache, once for a digest: as an unprivileged id, bounded
+ *   in bytes, entries and time; the digest of every blob is checked; setuid
+ *   bits and xattrs are dropped; an entry that leaves the root or passes
+ *   through a symlink, and device nodes outside dev/, refuse the image.
+ *   -> {"name", "digest", "size_bytes", "entries", "skipped", "cached": bool}
+ *   errors: not_found, invalid, verify (digest), too_large, unsupported
+ *
+ * ---- {"op": "start", "instance", "incarnation", "tenant",
+ *       "image": {"name", "digest"},
+ *       "argv": [..],            0..256 strings; empty or absent: the image's
+ *       "env": {"NAME": "text"}, 0..256; BULKHEAD_* is refused
+ *       "cwd": "/dir",           absent: the image's, else /
+ *       "user": {"uid", "gid"},  0..65535 inside; absent: the image's when
+ *                                numeric, else 0
+ *       "cpu_milli": 10.., "memory_mib": 8.., "pids_max": 1..,
+ *       "cards": ["UUID"..],     0..64; one after the other they are card0..
+ *       "card_memory_mib": N,    0 or absent: whole cards; else a soft share
+ *                                of that much memory on each card
+ *       "volumes": [{"id", "path": "/abs", "read_only": bool}],   0..32
+ *       "checkpoint_dir": "/abs" in or below the path of a writable volume
+ *       "network": {"address": 0..4093}, absent: loopback only; 0: the runner
+ *                                picks a free one of the tenant
+ *       "uid_base": N,           multiple of 65536; 0 or absent: the runner
+ *                                picks a free range of the policy
+ *       "hostname": label,       absent: the instance id
+ *       "read_only_root": bool,  default true
+ *       "scratch_mib": 1..,      /tmp, counted in memory_mib; default 64
+ *       "log_mib": 1..,          kept of the log; default 16
+ *       "notice_signal": "USR1"|"USR2"|"TERM"|"INT"|"HUP"|"NONE" (USR1)}
+ *   -> an instance record (below).  The image is prepared first when it is
+ *   not.  Repeating the same request answers the present record; the same
+ *   incarnation with another content is a `conflict`; an incarnation that is
+ *   removed or older is `gone`; while an older one is not removed, a newer
+ *   one is a `conflict`.
+ *   errors: invalid, not_found (image, volume, card), conflict (card, address
+ *   or uid range in use; a foreign process on a card), quota (policy limit),
+ *   busy (no room just now), internal (then nothing is left behind)
+ *   Inside: env BULKHEAD_INSTANCE, BULKHEAD_INCARNATION, BULKHEAD_NOTICE
+ *   (/run/bulkhead/notice.json), BULKHEAD_CARDS (UUIDs, comma separated, in
+ *   the order of card0.., "" for none), BULKHEAD_CARD_MEMORY_MIB (usable on
+ *   each), BULKHEAD_CHECKPOINT_DIR, BULKHEAD_ADDRESS, BULKHEAD_ADDRESS6,
+ *   BULKHEAD_SIMULATED=1 when cards are.  Simulated card N: its memory is the
+ *   file /dev/bulkhead/cardN, its device node /dev/bulkhead/deviceN.
+ *   There is no DNS: the tenant network carries traffic between instances of
+ *   the same tenant and nothing else.
+ *
+ * ---- {"op": "signal", "instance", "incarnation", "signal": "TERM"}
+ *   TERM INT HUP QUIT USR1 USR2 WINCH CONT STOP KILL, to the first process
+ *   -> record
+ * ---- {"op": "notice", "instance", "incarnation", "reason": label text,
+ *       "deadline_ms": time}
+ *   Writes /run/bulkhead/notice.json {"reason", "deadline" (RFC 3339),
+ *   "deadline_ms"} and sends the notice signal.  -> record
+ * ---- {"op": "kill", "instance", "incarnation"}
+ *   KILL to every process of the cgroup; returns when it is empty. -> record
+ * ---- {"op": "remove", "instance", "incarnation"}
+ *   kill, then unmount, network, cgroup, logs.  -> {"removed": true,
+ *   "record": last record, or null when this incarnation was never here}
+ * ---- {"op": "list"}  or  {"op": "list", "instance"}
+ *   -> {"instances": [record...], "boot_id"}
+ * ---- {"op": "wait", "revision", "timeout_ms": 0..30000}
+ *   Answers when a record changed since `revision` (0: at once), an instance
+ *   ended, or the time is over.
+ *   -> {"revision", "instances": [record...], "boot_id"}
+ *
+ * record = {"instance", "incarnation", "tenant",
+ *   "state": "starting"|"running"|"exited"|"failed",
+ *   "reason": "" | why failed, for people,
+ *   "pid", "uid_base", "image": {"name", "digest"},
+ *   "address", "address6", "mac",    "" without network
+ *   "cards": ["UUID"..], "card_memory_mib",
+ *   "started_ms", "exited_ms",       0: not yet
+ *   "exit_code": null | 0..255,      128 + signal when a signal ended it
+ *   "oom": bool, "oom_kills",        read before the cgroup goes away
+ *   "cpu_us", "memory_bytes", "memory_peak_bytes", "processes",
+ *   "notice": null | {"reason", "deadline_ms"},
+ *   "checkpoint": null | {"step", "time_ms"}}  the last rename of
+ *        checkpoint.json into checkpoint_dir seen in this incarnation
+ *
+ * ---- {"op": "log", "instance", "incarnation", "offset": N, "max": 1..262144}
+ *   -> {"bytes": base64, "next": offset for the next call, "complete": bool,
+ *       "truncated": bool}
+ *   Standard output and error in the order they came.  complete: the instance
+ *   has ended and nothing follows.  truncated: the size cap cut the rest off.
+ *   Logs live until remove.
+ *
+ * ---- {"op": "volume_create", "id", "tenant", "size_mib": 4..}
+ *   A file system of that size; all its blocks are allocated now.
+ *   -> volume record; same id and values: no effect; other values: conflict
+ * ---- {"op": "volume_remove", "id"}   in use: conflict.  -> {"removed": true}
+ * ---- {"op": "volume_list"}
+ *   -> {"volumes": [{"id", "tenant", "size_mib", "used_mib", "mounted",
+ *                    "users": ["instance"..]}]}
+ *   Files in a volume belong to ids 0..65535 as seen inside; every instance
+ *   of the tenant sees the same owners.  Only its tenant's instances mount it.
+ *
+ * ---- {"op": "card_scrub", "uuid"}
+ *   Overwrites the card's memory and verifies it by planted patterns; refused
+ *   (`conflict`) while an instance holds the card or a process is on it.
+ *   -> {"uuid", "scrubbed_bytes", "method", "verified": true, "simulated"}
+ * ---- {"op": "release_check", "instance", "incarnation"}
+ *   After kill or remove: is any process left on the cards it had?
+ *   -> {"released": bool, "cards": [{"uuid", "processes": [as in cards]}]}
+ *   An incarnation that never ran here has no cards and is released.
+ */
+
+#define RUNNER_PROTOCOL 1
+#define RUNNER_REQUEST_SIZE_MAX ((size_t)256 * 1024)
+#define RUNNER_ANSWER_SIZE_MAX ((size_t)1024 * 1024)
+
+#define RUNNER_ID_MAX 64
+#define RUNNER_LABEL_MAX 63
+#define RUNNER_TEXT_MAX 4096
+#define RUNNER_ARGV_MAX 256
+#define RUNNER_ENV_MAX 256
+#define RUNNER_CARDS_MAX 64
+#define RUNNER_VOLUMES_MAX 32
+#define RUNNER_TENANT_MAX 4095
+#define RUNNER_ADDRESS_MAX 4093
+#define RUNNER_UIDS 65536
+#define RUNNER_LOG_CHUNK_MAX 262144
+#define RUNNER_WAIT_MAX_MS 30000
+#define RUNNER_INCARNATION_MAX (INT64_C(1) << 53)
+
+enum runner_op {
+    RUNNER_NODE,
+    RUNNER_CARDS,
+    RUNNER_IMAGE_LIST,
+    RUNNER_IMAGE_PREPARE,
+    RUNNER_START,
+    RUNNER_SIGNAL,
+    RUNNER_NOTICE,
+    RUNNER_KILL,
+    RUNNER_REMOVE,
+    RUNNER_LIST,
+    RUNNER_WAIT,
+    RUNNER_LOG,
+    RUNNER_VOLUME_CREATE,
+    RUNNER_VOLUME_REMOVE,
+    RUNNER_VOLUME_LIST,
+    RUNNER_CARD_SCRUB,
+    RUNNER_RELEASE_CHECK,
+    RUNNER_OP_COUNT
+};
+
+struct runner_image {
+    const char *name;
+    const char *digest; /* "sha256:" and 64 hexadecimal digits */
+};
+
+struct runner_mount {
+    const char *id;
+    const char *path; /* absolute inside, normal form */
+    bool read_only;
+};
+
+struct runner_start {
+    struct runner_image image;
+    size_t argc;
+    const char *argv[RUNNER_ARGV_MAX];
+    size_t env_count;
+    const char *env[RUNNER_ENV_MAX]; /* "NAME=text" */
+    const char *cwd;                 /* NULL: the image's */
+    int64_t uid, gid;                /* inside; -1: the image's */
+    int64_t cpu_milli;
+    int64_t memory_mib;
+    int64_t pids_max;
+    size_t card_count;
+    const char *cards[RUNNER_CARDS_MAX];
+    int64_t card_memory_mib; /* 0: whole cards */
+    size_t volume_count;
+    struct runner_mount volumes[RUNNER_VOLUMES_MAX];
+    const char *checkpoint_dir; /* NULL: none */
+    size_t checkpoint_volume;   /* index of the volume that holds it */
+    bool network;
+    int64_t address;      /* 0: the runner picks */
+    int64_t uid_base;     /* 0: the runner picks */
+    const char *hostname; /* NULL: the instance id */
+    bool read_only_root;
+    int64_t scratch_mib;
+    int64_t log_mib;
+    int notice_signal; /* 0: none */
+};
+
+/* One request, checked.  Strings live in the arena it was parsed with; a
+ * field that the operation does not have is zero. */
+struct runner_request {
+    enum runner_op op;
+    const char *instance; /* list: NULL for all */
+    int64_t incarnation;
+    int64_t tenant;
+    int signal;
+    const char *reason;
+    int64_t deadline_ms;
+    int64_t offset;
+    int64_t max;
+    int64_t revision;
+    int64_t timeout_ms;
+    const char *id; /* volume */
+    int64_t size_mib;
+    const char *uuid;
+    struct runner_image image; /* image_prepare */
+    struct runner_start start;
+};
+
+/* Reads and checks one request.  Fails with ERROR_INVALID (and the field) or
+ * ERROR_TOO_LARGE. */
+int runner_request_parse(struct arena *arena, const char *bytes, size_t size,
+                         struct runner_request *request_out,
+                         struct error *err);
+/* Reads and checks the fields of a start without the envelope: what the
+ * journal keeps.  object is only read. */
+int runner_request_parse_start(struct arena *arena, const json_t *object,
+                               struct runner_start *start_out,
+                               struct error *err);
+const char *runner_request_op_text(enum runner_op op);
+
+/* The answers.  result is taken over. */
+json_t *runner_request_answer(json_t *result);
+json_t *runner_request_failure(const struct error *failure);
+
+/* One message out or in.  receive returns 1 with a buffer of the message in
+ * out, 0 at a clean end of the stream, -1 on failure or above max bytes. */
+int runner_request_send(int fd, const json_t *message, size_t max,
+                        struct error *err);
+int runner_request_receive(int fd, size_t max, struct buffer *out,
+                           struct error *err);
+
+/* Client.  connect returns a descriptor, or -1 (ERROR_BUSY when nobody
+ * listens). */
+int runner_request_connect(const char *socket_path, struct error *err);
+/* Sends request (with "op" and its fields; "protocol" is added) and gives its
+ * result; a failure answer becomes err.  ERROR_BUSY when the connection broke
+ * or timeout_ms passed (0: none): the outcome is unknown, repeat it on a new
+ * connection.  request is taken over; the caller owns *result_out. */
+int runner_request_call(int fd, json_t *request, int timeout_ms,
+                        json_t **result_out, struct error *err);
+
+#endif
