@@ -1,0 +1,479 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef CORE_MODEL_H
+#define CORE_MODEL_H
+
+#include "base/digest.h"
+#include "core/schema.h"
+
+/*
+ * The nouns: one struct per kind of object (see docs and schema.c for what
+ * each field means to a client).  Units: times in ms UTC (0: none), cards in
+ * milli-cards, memory and storage in MiB, CPU in milli-CPUs, money in nano
+ * units of the platform's currency.  All amounts are >= 0 unless said.
+ * Members below a line "derived" are kept by world_apply and never stored.
+ */
+
+#define AMOUNT_NONE (-1)            /* a limit that is not set */
+#define AMOUNT_MAX INT64_C(1000000000000000) /* 1e15: sums stay exact */
+
+#define WORLD_INDEXES 2
+struct link {
+    uint32_t previous;
+    uint32_t next;
+};
+
+/* The head of every object. */
+struct object {
+    struct id id;
+    uint64_t seq;      /* order of creation on this platform, > 0 */
+    uint64_t version;  /* 1, 2, ...: the ETag */
+    uint64_t revision; /* of its scope at the last change */
+    int64_t created_ms;
+    int64_t updated_ms;
+    struct ref self;
+    struct ref parent; /* never changes; none for the platform */
+    char name[NAME_MAX_SIZE];
+    /* derived; also set in a fresh image by change_create */
+    struct ref scope;      /* the tenant, or the platform */
+    struct link all;       /* list of the kind, by seq */
+    struct link siblings;  /* list below the parent, by seq */
+    struct link index[WORLD_INDEXES];
+};
+
+enum state { STATE_ACTIVE, STATE_SUSPENDED, STATE_DELETED };
+
+struct platform {
+    struct object object;
+    char currency[8];
+    int64_t grace_batch_ms;   /* notice before a batch workload is stopped */
+    int64_t grace_service_ms; /* the same for services and interactive */
+    int64_t grace_max_ms;     /* cap on what a workload may ask */
+    int64_t hold_ms;          /* a nomination expires after this */
+    int64_t lease_ms;         /* an agent is lost after this silence */
+    int64_t tenant_limit_permille; /* limit of one tenant, of a pool */
+    int64_t burst_factor_permille; /* default limit = factor x guaranteed */
+    int64_t free_limit_milli;      /* default limit with guaranteed 0 */
+    int64_t max_run_default_ms;    /* 0: none */
+    int64_t min_run_ms; /* before a second preemption, except for guarantee */
+    int64_t restart_max;
+};
+
+enum pool_kind { POOL_SHARED, POOL_DEDICATED };
+struct pool {
+    struct object object;
+    int kind;             /* enum pool_kind */
+    struct blob *tenants; /* dedicated: JSON list of tenant ids */
+    bool lend;
+    bool overflow;
+};
+
+enum node_state {
+    NODE_SCHEDULABLE,
+    NODE_CORDONED,
+    NODE_DRAINING,
+    NODE_MAINTENANCE,
+    NODE_LOST,
+};
+struct node { /* below a pool */
+    struct object object;
+    int state; /* enum node_state */
+    uint8_t public_key[32];
+    char boot[40];
+    int64_t epoch;    /* of the agent's key, from enrolment on */
+    int64_t sequence; /* of the last accepted message in this boot */
+    int64_t cpu_milli;
+    int64_t memory_mib;
+    bool simulated;
+    struct blob *facts; /* versions, kernel, cgroup mode */
+    /* derived */
+    int64_t seen_ms; /* last message; not stored at each heartbeat */
+    int64_t used_cpu_milli;
+    int64_t used_memory_mib;
+};
+
+struct jointoken { /* below a pool: lets one node of that name enrol, once */
+    struct object object;
+    uint8_t digest[32];
+    char node[NAME_MAX_SIZE];
+    int64_t expires_ms;
+    int64_t used_ms;
+};
+
+enum card_health {
+    HEALTH_UNKNOWN,
+    HEALTH_HEALTHY,
+    HEALTH_SUSPECT,
+    HEALTH_DEGRADED,
+    HEALTH_FAILED,
+};
+enum card_handover {
+    HANDOVER_CLEAN,
+    HANDOVER_PENDING, /* released, scrub and probe not confirmed */
+    HANDOVER_FAILED,  /* quarantined */
+};
+struct card { /* below a node; name is "card0", "card1", ... */
+    struct object object;
+    char uuid[NAME_MAX_SIZE];
+    char vendor[32];
+    char model[64];
+    char pci[32];
+    char driver[32];
+    int64_t memory_mib;
+    int64_t compute_units;
+    int64_t numa;
+    char island[32]; /* cards of one NVLink/xGMI island share this text */
+    int health;      /* enum card_health */
+    char health_reason[128];
+    bool simulated;
+    bool foreign;  /* a process that the platform did not start is on it */
+    bool missing;  /* not in the node's last inventory */
+    int handover;  /* enum card_handover */
+    struct ref last_tenant;
+    int64_t cut_ms; /* metered up to here (remainder classes) */
+    /* derived */
+    int64_t used_milli, used_memory_mib; /* live bindings */
+    int64_t held_milli, held_memory_mib; /* holds */
+};
+
+enum class_form { FORM_WHOLE, FORM_HARD, FORM_SOFT };
+struct class { /* below the platform: what ONE instance gets, on one node */
+    struct object object;
+    char vendor[32]; /* "": any */
+    char model[64];  /* "": any */
+    int64_t min_memory_mib; /* of the card */
+    int64_t count;          /* whole: cards of an instance; else 1 */
+    int form;               /* enum class_form */
+    int64_t milli;          /* soft: share of one card, 1..999 */
+    int64_t memory_mib;     /* soft: accelerator memory of the share */
+    char profile[32];       /* hard: vendor profile */
+};
+
+struct priority { /* below the platform */
+    struct object object;
+    int64_t value; /* higher first */
+    bool preempt_across; /* may preempt burst use of other tenants */
+};
+
+enum price_meter { METER_CARD_HOUR, METER_TOKEN_IN, METER_TOKEN_OUT,
+                   METER_REQUEST, METER_STORAGE_GIB_HOUR, METER_EGRESS_GIB };
+struct price { /* below the platform; rows are immutable but for to_ms */
+    struct object object;
+    int meter;        /* enum price_meter */
+    char model[64];   /* of the card; "": any */
+    struct ref tenant; /* none: list price */
+    int64_t nano;     /* per unit of the meter */
+    int64_t from_ms, to_ms; /* [from, to), to 0: open */
+};
+
+enum isolation { ISOLATION_NAMESPACE, ISOLATION_NODEPOOL, ISOLATION_CLUSTER };
+struct tenant { /* below the platform */
+    struct object object;
+    char display[TEXT_MAX_SIZE];
+    int state;      /* enum state */
+    int isolation;  /* enum isolation */
+    int64_t number; /* small, never reused: network and uid plans */
+    struct blob *pools;      /* JSON list of pool ids; null: shared ones */
+    struct blob *classes;    /* JSON list of class ids; null: all */
+    struct blob *priorities; /* JSON list of priority ids; null: all up to
+                                production */
+};
+
+struct unit { /* below a tenant or a unit, at most 3 deep */
+    struct object object;
+    char display[TEXT_MAX_SIZE];
+};
+
+enum project_class { PROJECT_PRODUCTION, PROJECT_DEVELOPMENT,
+                     PROJECT_RESEARCH, PROJECT_SANDBOX };
+struct project { /* below a tenant or a unit */
+    struct object object;
+    char display[TEXT_MAX_SIZE];
+    int class;
+    int state;
+};
+
+struct user { /* below a tenant, or the platform for operators */
+    struct object object;
+    char display[TEXT_MAX_SIZE];
+    char password[128]; /* Argon2id string, "" before it is set */
+    int state;
+    int64_t failures;  /* logins failed since the last success */
+    int64_t locked_ms; /* no login before this time */
+};
+
+struct serviceaccount { /* below a project */
+    struct object object;
+    char display[TEXT_MAX_SIZE];
+    int state;
+    struct ref creator;
+};
+
+struct apikey { /* below its subject: user or serviceaccount */
+    struct object object;
+    uint8_t digest[32];
+    struct verbs verbs;
+    struct ref subtree; /* none: as wide as the subject */
+    char sources[TEXT_MAX_SIZE]; /* "": any; CIDRs, comma separated */
+    int64_t expires_ms;
+    int64_t revoked_ms;
+    /* derived */
+    int64_t used_ms; /* last use */
+};
+
+struct session { /* below a user */
+    struct object object;
+    uint8_t digest[32];
+    int64_t expires_ms;
+    int64_t proved_ms; /* last password proof: step-up */
+    int64_t revoked_ms;
+};
+
+struct role { /* below the platform or a tenant */
+    struct object object;
+    struct verbs verbs;
+    bool builtin;
+};
+
+struct grant { /* below platform, tenant, unit or project */
+    struct object object;
+    struct ref subject; /* indexed */
+    struct ref role;
+    struct verbs use;
+    struct verbs give;
+    int64_t from_ms, to_ms; /* [from, to), 0: open */
+    char sources[TEXT_MAX_SIZE];
+    struct ref granter;
+};
+
+struct ceiling { /* below a tenant or project: at most one each */
+    struct object object;
+    struct verbs verbs;
+    int64_t key_life_ms;   /* 0: no bound */
+    int64_t grant_life_ms; /* 0: no bound */
+};
+
+struct deny { /* below platform, tenant, unit or project */
+    struct object object;
+    struct verbs verbs;
+    char reason[TEXT_MAX_SIZE];
+};
+
+enum dimension {
+    DIMENSION_CARDS,        /* milli-cards */
+    DIMENSION_ACCEL_MEMORY, /* MiB */
+    DIMENSION_CPU,          /* milli */
+    DIMENSION_MEMORY,       /* MiB */
+    DIMENSION_STORAGE,      /* MiB of volumes */
+    DIMENSION_WORKLOADS,    /* concurrent */
+    DIMENSION_INSTANCES,    /* concurrent */
+    DIMENSION_CARD_TIME,    /* milli-card-ms in the UTC month */
+    DIMENSION_TOKENS,       /* in the UTC month */
+    DIMENSION_COST,         /* nano in the UTC month */
+    DIMENSION_COUNT
+};
+struct quota { /* below platform, tenant, unit or project */
+    struct object object;
+    int dimension;       /* enum dimension */
+    struct ref pool;     /* none: all pools */
+    struct ref class;    /* none: all classes */
+    int64_t guaranteed;  /* 0 when none */
+    int64_t limit;       /* AMOUNT_NONE: no limit of its own */
+    /* derived */
+    int64_t used; /* capacity dimensions: live use; card time: committed in
+                     the month of used_month_ms */
+    int64_t used_month_ms;
+};
+
+enum workload_kind { WORKLOAD_BATCH, WORKLOAD_SERVICE, WORKLOAD_INTERACTIVE };
+enum workload_state {
+    WORKLOAD_REJECTED,
+    WORKLOAD_HELD,
+    WORKLOAD_GATED,
+    WORKLOAD_QUEUED,
+    WORKLOAD_ASSIGNED,
+    WORKLOAD_STARTING,
+    WORKLOAD_RUNNING,
+    WORKLOAD_CANCELLING,
+    WORKLOAD_PREEMPTING,
+    WORKLOAD_LOST,
+    WORKLOAD_SUCCEEDED,
+    WORKLOAD_FAILED,
+    WORKLOAD_CANCELLED,
+};
+enum recovery { RECOVERY_NEVER, RECOVERY_SAME_POOL, RECOVERY_ANY };
+/* Why a workload waits or was refused; text and numbers go with it. */
+enum reason {
+    REASON_NONE,
+    REASON_NOT_EVALUATED,
+    REASON_HELD_BY_USER,
+    REASON_SHAPE,       /* never: no node could hold it, even empty */
+    REASON_POLICY,      /* never: class, pool, priority not allowed */
+    REASON_LIMIT_NEVER, /* never: larger than an empty quota */
+    REASON_LIMIT,       /* gated: quota node full */
+    REASON_CARD_TIME,   /* gated: usage quota */
+    REASON_PRIORITY,    /* queued: others go first */
+    REASON_CAPACITY,    /* queued: not enough free cards */
+    REASON_FRAGMENTED,  /* queued: free, but not on one node */
+    REASON_HEALTH,      /* queued: cards not healthy */
+    REASON_HANDOVER,    /* queued: scrub not finished */
+    REASON_NODE,        /* queued: CPU or memory of the nodes */
+    REASON_RECLAIMING,  /* queued: victims are being stopped */
+    REASON_BACKOFF,     /* queued: start failed, waits before the next try */
+    REASON_SUSPENDED,   /* tenant, project or user suspended */
+};
+struct workload { /* below a project */
+    struct object object;
+    int kind;            /* enum workload_kind */
+    int state;           /* enum workload_state */
+    int64_t state_ms;    /* since */
+    int64_t submitted_ms;
+    struct ref user;     /* user or serviceaccount that submitted it */
+    struct ref class;
+    struct ref pool;     /* none: any that is allowed */
+    struct ref priority;
+    int64_t instances;   /* 1.. */
+    int64_t cpu_milli;   /* of each instance */
+    int64_t memory_mib;  /* of each instance */
+    char image[TEXT_MAX_SIZE]; /* name@sha256:... or name */
+    struct blob *spec;   /* command, args, env, volumes, ports: JSON object */
+    bool preemptible;
+    int64_t max_run_ms;  /* 0: none */
+    int64_t grace_ms;    /* 0: the platform's */
+    int recovery;        /* enum recovery */
+    int64_t restarts;    /* allowed starts after a failed exit */
+    int reason;          /* enum reason */
+    char reason_text[TEXT_MAX_SIZE];
+    struct ref reason_quota; /* the quota that is full, or none */
+    int64_t need, have, limit; /* numbers of the reason */
+    int64_t attempt;     /* 0 before the first assignment */
+    int64_t failures;    /* failed starts or exits so far */
+    int64_t preemptions;
+    int64_t started_ms;  /* first running instance of this attempt */
+    int64_t ended_ms;
+    int64_t next_try_ms; /* back-off */
+    int64_t exit_code;   /* of the first instance that failed, else 0 */
+    bool oom;
+    int64_t checkpoint_step; /* observed */
+    int64_t checkpoint_ms;
+    int64_t card_time;   /* metered so far, milli-card-ms, all attempts */
+    struct blob *proof;  /* why it was preempted or what it reclaims */
+};
+
+enum instance_state {
+    INSTANCE_ASSIGNED, /* desired on a node, nothing seen yet */
+    INSTANCE_STARTING,
+    INSTANCE_RUNNING,
+    INSTANCE_STOPPING, /* notice given or kill ordered */
+    INSTANCE_EXITED,   /* process gone, release not yet confirmed */
+    INSTANCE_RELEASED, /* terminal: cards and resources given back */
+    INSTANCE_LOST,     /* node's lease is over */
+};
+enum instance_want { WANT_RUN, WANT_NOTICE, WANT_STOP };
+struct instance { /* below a workload; one per attempt and index */
+    struct object object;
+    int64_t number;      /* index in the workload, 0.. */
+    int64_t attempt;
+    int64_t incarnation; /* 1, 2, ... restarts at the same place */
+    struct ref node;     /* indexed */
+    int state;           /* enum instance_state */
+    int want;            /* enum instance_want */
+    char want_reason[64];   /* for the notice: "preempted", "cancelled" */
+    int64_t deadline_ms;    /* WANT_NOTICE: kill after this */
+    int64_t uid_base;       /* host uids [base, base + 65536) */
+    int64_t address;        /* host part in the tenant's network, 1.. */
+    int64_t assigned_ms, started_ms, ended_ms;
+    int64_t exit_code; /* valid when ended */
+    bool oom;
+    char failure[128]; /* why it could not start, or "" */
+    /* charge target, fixed at assignment */
+    struct ref project;
+    struct ref pool;
+    struct ref class;
+    int64_t cpu_milli, memory_mib;
+};
+
+struct binding { /* below an instance: card <-> instance, [from, to) */
+    struct object object;
+    struct ref card; /* indexed */
+    int64_t milli;
+    int64_t memory_mib;
+    int64_t from_ms;
+    int64_t to_ms;  /* 0 while live: set when the release is confirmed */
+    int64_t cut_ms; /* metered up to here */
+    /* charge target, fixed at assignment */
+    struct ref workload;
+    struct ref project;
+    struct ref user;
+    struct ref pool;
+    struct ref class;
+};
+
+struct hold { /* below the beneficiary workload: a part kept free for it */
+    struct object object;
+    struct ref card; /* indexed */
+    int64_t milli;
+    int64_t memory_mib;
+    int64_t expires_ms;
+};
+
+enum volume_state { VOLUME_NEW, VOLUME_READY, VOLUME_DELETING, VOLUME_FAILED };
+struct volume { /* below a project */
+    struct object object;
+    int64_t size_mib;
+    struct ref node; /* indexed; where it lies, none before first use */
+    int state;
+    char failure[128];
+};
+
+struct alarm { /* below the object that it is about */
+    struct object object;
+    char code[64];
+    char text[TEXT_MAX_SIZE];
+    int64_t raised_ms;
+    int64_t cleared_ms; /* 0 while it stands */
+};
+
+struct receipt { /* below the subject */
+    struct object object;
+    uint8_t key[32];    /* digest of subject, route and Idempotency-Key */
+    uint8_t digest[32]; /* of the request */
+    int64_t status;     /* of the stored answer */
+    struct blob *answer;
+    int64_t expires_ms;
+};
+
+enum usage_class { USAGE_BOUND, USAGE_RESERVED, USAGE_IDLE, USAGE_SCRUB,
+                   USAGE_MAINTENANCE, USAGE_UNHEALTHY, USAGE_UNKNOWN };
+/* Ids as in the store: a fact outlives the objects that it names. */
+struct fact {
+    struct object object;    /* parent: the card or the source's node */
+    char source[NAME_MAX_SIZE]; /* "bulkheadd" or a producer */
+    int64_t epoch;
+    int64_t sequence;        /* dense within (source, epoch) */
+    int64_t from_ms, to_ms;  /* one hour at most, never over a boundary */
+    int usage;               /* enum usage_class */
+    int meter;               /* enum price_meter */
+    int64_t milli;           /* share of the card */
+    int64_t quantity;        /* card time: milli x (to - from); else count */
+    struct ref card, node, pool, class;
+    struct ref tenant, project, user, workload;
+    int64_t attempt;
+    char model[64];
+    int64_t price_nano;      /* per unit of the meter, in force then */
+};
+
+/* An audit record in its log (core/record.h has what is inside). */
+struct event {
+    struct object object; /* parent: the tenant or platform whose log it is */
+    int64_t index;        /* in its log, dense from 0 */
+    int64_t time_ms;
+    uint8_t leaf[32];     /* Merkle leaf hash */
+    uint8_t salt[32];
+    struct blob *body;    /* canonical record, base64 */
+    char verb[NAME_MAX_SIZE];
+    char actor[40];
+    char target[40];
+    bool allowed;
+};
+
+#endif

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef CORE_OBJECT_H
+#define CORE_OBJECT_H
+
+#include "base/json.h"
+#include "core/change.h"
+
+/*
+ * How does an object look outside the world?  As JSON for clients, as column
+ * values for the store, as canonical bytes for digests: all made from the
+ * schema's tables.
+ */
+
+/* --- store --- */
+
+enum value_type { VALUE_NULL, VALUE_INT, VALUE_TEXT };
+struct value {
+    enum value_type type;
+    int64_t integer;
+    const char *text; /* NUL-terminated; owned by the arena or the source */
+};
+
+/* Columns before the fields: id, seq, version, revision, created_ms,
+ * updated_ms, parent, name. */
+#define OBJECT_COLUMNS 8
+size_t object_column_count(enum kind kind);
+/* Column name and whether it holds text (else a 64-bit integer). */
+const char *object_column(enum kind kind, size_t column, bool *is_text_out);
+/* Values of all columns; references become ids.  arena owns the texts. */
+struct value *object_values(const struct world *world, enum kind kind,
+                            const void *image, struct arena *arena);
+/* The reverse, at load: ids become references that world_reserve gave.
+ * Fails with ERROR_INTERNAL when a value does not fit its field. */
+int object_from_values(const struct world *world, enum kind kind,
+                       const struct value *values, struct arena *arena,
+                       void **image_out, struct error *err);
+
+/* --- ids as clients see them --- */
+
+void object_id_text(const struct world *world, struct ref ref,
+                    char text[ID_TEXT_MAX]);
+/* Any kind, told by its prefix; none when malformed or not there. */
+struct ref object_find_text(const struct world *world, const char *text);
+
+/* --- JSON --- */
+
+/* A new reference.  Every field but FIELD_SECRET ones; FIELD_PLATFORM ones
+ * only when platform is true.  References are id texts; `revision` is the
+ * scope's; no seq. */
+json_t *object_json(const struct world *world, const void *image,
+                    bool platform);
+/* Reads a client's body into an image: known fields only, each allowed at
+ * creation (create) or change, types, bounds, required ones.  References may
+ * be ids, or names where `base` (the image's parent) or the platform has a
+ * child of that kind and name.  `name` is read at creation.  Fails with the
+ * field's pointer, the rule and the value. */
+int object_read_json(struct changes *changes, enum kind kind,
+                     const json_t *body, bool create, void *image,
+                     struct error *err);
+
+/* Canonical digest of an object's stored values (audit: version after). */
+void object_digest(const struct world *world, const void *image,
+                   struct digest *out);
+
+#endif

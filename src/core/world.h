@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef CORE_WORLD_H
+#define CORE_WORLD_H
+
+#include "base/arena.h"
+#include "base/hash.h"
+#include "core/model.h"
+
+/*
+ * What is true now?  The world holds every live object, indexed by slot, id,
+ * name below a parent, parent, and the references that the schema marks.
+ * It is changed by world_apply alone (change.h), which cannot fail; what-if
+ * works on a clone.  All lists are in the order of seq, so decisions do not
+ * depend on slots, hash seeds or restarts.
+ *
+ * References stay valid until the object is deleted; then world_get gives
+ * NULL until the slot is used again, which never happens within one change
+ * set.  Pointers stay valid until the next world_apply.
+ */
+
+struct world;
+
+/* The key seeds the tables whose keys users choose. */
+struct world *world_new(const struct hash_key *key);
+void world_free(struct world *world);
+struct world *world_clone(const struct world *world);
+
+/* The object, NULL when ref is none or the object is gone. */
+const void *world_get(const struct world *world, struct ref ref);
+
+/* world_workload(world, ref) and so on: typed, NULL when gone. */
+#define WORLD_KINDS(X)                                                        \
+    X(PLATFORM, platform) X(POOL, pool) X(NODE, node) X(CARD, card)           \
+    X(JOINTOKEN, jointoken) X(CLASS, class) X(PRIORITY, priority)             \
+    X(PRICE, price) X(TENANT, tenant) X(UNIT, unit) X(PROJECT, project)       \
+    X(USER, user) X(SERVICEACCOUNT, serviceaccount) X(APIKEY, apikey)         \
+    X(SESSION, session) X(ROLE, role) X(GRANT, grant) X(CEILING, ceiling)     \
+    X(DENY, deny) X(QUOTA, quota) X(WORKLOAD, workload)                       \
+    X(INSTANCE, instance) X(BINDING, binding) X(HOLD, hold)                   \
+    X(VOLUME, volume) X(ALARM, alarm) X(RECEIPT, receipt)
+#define WORLD_GETTER(KIND, name)                                              \
+    static inline const struct name *world_##name(const struct world *world,  \
+                                                  struct ref ref)             \
+    {                                                                         \
+        return ref.kind == KIND_##KIND ? world_get(world, ref) : NULL;        \
+    }
+WORLD_KINDS(WORLD_GETTER)
+#undef WORLD_GETTER
+
+/* Any object's head. */
+static inline const struct object *
+world_object(const struct world *world, struct ref ref)
+{
+    return world_get(world, ref);
+}
+
+/* Lookups; a ref of none when there is nothing. */
+struct ref world_platform_ref(const struct world *world);
+struct ref world_find(const struct world *world, enum kind kind,
+                      struct id id);
+struct ref world_find_name(const struct world *world, enum kind kind,
+                           struct ref parent, const char *name);
+/* By the FIELD_UNIQUE member of the kind (32 bytes). */
+struct ref world_find_digest(const struct world *world, enum kind kind,
+                             const uint8_t digest[32]);
+
+/* Lists in the order of seq. */
+struct ref world_first(const struct world *world, enum kind kind);
+struct ref world_next(const struct world *world, struct ref ref);
+struct ref world_first_child(const struct world *world, enum kind kind,
+                             struct ref parent);
+struct ref world_next_child(const struct world *world, struct ref ref);
+/* Objects of kind whose slot-th FIELD_INDEX member (0-based, in the order of
+ * the schema) is target. */
+struct ref world_first_index(const struct world *world, enum kind kind,
+                             unsigned slot, struct ref target);
+struct ref world_next_index(const struct world *world, unsigned slot,
+                            struct ref ref);
+
+#define world_each(world, kind, ref)                                          \
+    for (struct ref ref = world_first(world, kind); !ref_is_none(ref);        \
+         ref = world_next(world, ref))
+#define world_each_child(world, kind, parent, ref)                            \
+    for (struct ref ref = world_first_child(world, kind, parent);             \
+         !ref_is_none(ref); ref = world_next_child(world, ref))
+#define world_each_index(world, kind, slot, target, ref)                      \
+    for (struct ref ref = world_first_index(world, kind, slot, target);       \
+         !ref_is_none(ref); ref = world_next_index(world, slot, ref))
+
+size_t world_count(const struct world *world, enum kind kind);
+
+/* The parent; none for the platform. */
+struct ref world_parent(const struct world *world, struct ref ref);
+/* The nearest ancestor-or-self of that kind, or none. */
+struct ref world_ancestor(const struct world *world, enum kind kind,
+                          struct ref ref);
+/* The tenant that ref belongs to, or the platform. */
+struct ref world_scope(const struct world *world, struct ref ref);
+/* Is node an ancestor of ref, or ref itself? */
+bool world_is_below(const struct world *world, struct ref ref,
+                    struct ref node);
+
+/* Counters.  seq: of the newest object.  revision: of one scope (a tenant or
+ * the platform), raised by each change set that touches it. */
+uint64_t world_seq(const struct world *world);
+uint64_t world_revision(const struct world *world, struct ref scope);
+/* Counts change sets since the process started; for waiting on durability. */
+uint64_t world_generation(const struct world *world);
+
+/* --- loading at start (control/load only) --- */
+
+/* Takes a slot for an object whose image comes later. */
+struct ref world_reserve(struct world *world, enum kind kind, struct id id);
+/* Inserts a loaded image; self, parent and all references are resolved.
+ * Called in the order of enum kind, then seq. */
+void world_load(struct world *world, const void *image);
+void world_load_counters(struct world *world, uint64_t seq);
+void world_load_revision(struct world *world, struct ref scope,
+                         uint64_t revision);
+/* Month-to-date card time of a project (milli-card-ms), from facts. */
+void world_load_card_time(struct world *world, struct ref project,
+                          struct ref pool, struct ref class,
+                          int64_t month_ms, int64_t quantity);
+
+#endif
