@@ -1,0 +1,595 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "core/record.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/json.h"
+
+/* The canonical order.  A new field goes to the end of its list together with
+ * a new RECORD_VERSION. */
+#define CHAIN_FIELDS(TEXT, INT)                                               \
+    TEXT(log)                                                                 \
+    INT(seq, 0, INT64_MAX)                                                    \
+    TEXT(id)                                                                  \
+    INT(wall_ms, INT64_MIN, INT64_MAX)                                        \
+    INT(mono_ms, INT64_MIN, INT64_MAX)                                        \
+    TEXT(boot)                                                                \
+    TEXT(observer.component)                                                  \
+    TEXT(observer.version)                                                    \
+    TEXT(observer.node)                                                       \
+    TEXT(actor.id)                                                            \
+    TEXT(actor.kind)                                                          \
+    TEXT(actor.tenant)                                                        \
+    TEXT(actor.session)                                                       \
+    TEXT(actor.credential)                                                    \
+    TEXT(actor.credential_kind)                                               \
+    TEXT(actor.auth_level)                                                    \
+    INT(actor.auth_ms, INT64_MIN, INT64_MAX)                                  \
+    TEXT(actor.on_behalf_of)                                                  \
+    TEXT(action.verb)                                                         \
+    TEXT(action.route)                                                        \
+    TEXT(action.method)                                                       \
+    TEXT(object.id)                                                           \
+    TEXT(object.kind)                                                         \
+    TEXT(object.tenant)                                                       \
+    TEXT(object.project)                                                      \
+    INT(object.version_before, INT64_MIN, INT64_MAX)                          \
+    INT(object.version_after, INT64_MIN, INT64_MAX)                           \
+    TEXT(params.digest)                                                       \
+    INT(decision.allow, 0, 1)                                                 \
+    TEXT(decision.reason)                                                     \
+    TEXT(decision.grant)                                                      \
+    TEXT(decision.ceiling)                                                    \
+    TEXT(decision.deny)                                                       \
+    TEXT(approval.request)                                                    \
+    TEXT(approval.approvers)                                                  \
+    TEXT(workorder)                                                           \
+    INT(outcome.status, 0, RECORD_OUTCOME_COUNT - 1)                          \
+    TEXT(outcome.code)                                                        \
+    TEXT(links.request)                                                       \
+    TEXT(links.parent)                                                        \
+    INT(count, 1, UINT32_MAX)                                                 \
+    TEXT(facts)
+
+#define PERSONAL_FIELDS(TEXT)                                                 \
+    TEXT(actor.name)                                                          \
+    TEXT(source.ip)                                                           \
+    TEXT(source.proxy)                                                        \
+    TEXT(source.agent_digest)                                                 \
+    TEXT(params.redacted)
+
+static void
+put_text(struct buffer *out, const char *text)
+{
+    if (text == NULL)
+        buffer_add_u32(out, 0);
+    else
+        buffer_add_sized(out, text, strlen(text) + 1);
+}
+
+#define PUT_TEXT(field) put_text(out, record->field);
+#define PUT_INT(field, min, max) buffer_add_u64(out, (uint64_t)record->field);
+
+static void
+put_personal(struct buffer *out, const struct record *record,
+             const uint8_t salt[RECORD_SALT_SIZE])
+{
+    buffer_add(out, salt, RECORD_SALT_SIZE);
+    PERSONAL_FIELDS(PUT_TEXT)
+}
+
+static void
+put_chain(struct buffer *out, const struct record *record,
+          const uint8_t salt[RECORD_SALT_SIZE])
+{
+    buffer_add(out, salt, RECORD_SALT_SIZE);
+    buffer_add_u32(out, RECORD_VERSION);
+    CHAIN_FIELDS(PUT_TEXT, PUT_INT)
+}
+
+static void
+buffer_cut(struct buffer *buffer, size_t size)
+{
+    buffer->size = size;
+    if (buffer->bytes != NULL)
+        buffer->bytes[size] = '\0';
+}
+
+int
+record_encode(const struct record *record, const struct record_salts *salts,
+              struct buffer *entry_out, struct buffer *personal_out,
+              struct error *err)
+{
+    const size_t entry_at = entry_out->size, personal_at = personal_out->size;
+    struct record counted = *record;
+    struct digest digest;
+
+    if (counted.count == 0)
+        counted.count = 1;
+    put_personal(personal_out, &counted, salts->personal);
+    digest_of(personal_out->bytes + personal_at,
+              personal_out->size - personal_at, &digest);
+    put_chain(entry_out, &counted, salts->entry);
+    buffer_add(entry_out, digest.bytes, DIGEST_SIZE);
+    if (entry_out->size - entry_at <= RECORD_SIZE_MAX &&
+        personal_out->size - personal_at <= RECORD_SIZE_MAX)
+        return 0;
+    buffer_cut(entry_out, entry_at);
+    buffer_cut(personal_out, personal_at);
+    return error_set(err, ERROR_TOO_LARGE,
+                     "audit record: more than %u bytes", RECORD_SIZE_MAX);
+}
+
+void
+record_leaf(const void *entry, size_t size, struct digest *leaf_out)
+{
+    digest_of_two("\x00", 1, entry, size, leaf_out);
+}
+
+/* A cursor that once it has failed stays failed. */
+struct reader {
+    const uint8_t *at;
+    const uint8_t *end;
+    bool bad;
+};
+
+static uint64_t
+get_le(struct reader *in, unsigned size)
+{
+    uint64_t value = 0;
+
+    if (in->bad || (size_t)(in->end - in->at) < size) {
+        in->bad = true;
+        return 0;
+    }
+    for (unsigned i = 0; i < size; i++)
+        value |= (uint64_t)in->at[i] << (8 * i);
+    in->at += size;
+    return value;
+}
+
+static int64_t
+get_int(struct reader *in, int64_t min, int64_t max)
+{
+    int64_t value = (int64_t)get_le(in, 8);
+
+    if (!in->bad && value >= min && value <= max)
+        return value;
+    in->bad = true;
+    return min;
+}
+
+static const char *
+get_text(struct reader *in)
+{
+    size_t size = (size_t)get_le(in, 4);
+    const uint8_t *text = in->at;
+
+    if (in->bad || size == 0)
+        return NULL;
+    /* The only NUL is the last byte, so that one text has one encoding. */
+    if ((size_t)(in->end - in->at) < size ||
+        memchr(text, 0, size) != text + size - 1) {
+        in->bad = true;
+        return NULL;
+    }
+    in->at += size;
+    return (const char *)text;
+}
+
+#define GET_TEXT(field) record_out->field = get_text(&in);
+#define GET_INT(field, min, max)                                              \
+    record_out->field =                                                       \
+        (__typeof__(record_out->field))get_int(&in, min, max);
+
+static int
+get_chain(const uint8_t *entry, size_t size, struct record *record_out)
+{
+    struct reader in = { entry, entry + size, false };
+
+    if (size < RECORD_SALT_SIZE)
+        return -1;
+    in.at += RECORD_SALT_SIZE;
+    if (get_le(&in, 4) != RECORD_VERSION)
+        return -1;
+    CHAIN_FIELDS(GET_TEXT, GET_INT)
+    return in.bad || in.end - in.at != DIGEST_SIZE ? -1 : 0;
+}
+
+static int
+get_personal(const uint8_t *personal, size_t size, struct record *record_out)
+{
+    struct reader in = { personal, personal + size, false };
+
+    if (size < RECORD_SALT_SIZE)
+        return -1;
+    in.at += RECORD_SALT_SIZE;
+    PERSONAL_FIELDS(GET_TEXT)
+    return in.bad || in.at != in.end ? -1 : 0;
+}
+
+int
+record_decode(const void *entry, size_t size, const void *personal,
+              size_t personal_size, struct record *record_out,
+              struct error *err)
+{
+    const uint8_t *bytes = entry;
+    struct record record = { 0 };
+    struct digest digest;
+
+    if (get_chain(bytes, size, &record) != 0)
+        return error_set(err, ERROR_INVALID,
+                         "audit record: the entry is not canonical");
+    if (personal != NULL && personal_size > 0) {
+        digest_of(personal, personal_size, &digest);
+        if (memcmp(digest.bytes, bytes + size - DIGEST_SIZE, DIGEST_SIZE) !=
+                0 ||
+            get_personal(personal, personal_size, &record) != 0)
+            return error_set(err, ERROR_VERIFY,
+                             "audit record: the personal part is not the one "
+                             "that was logged");
+    }
+    *record_out = record;
+    return 0;
+}
+
+const char *
+record_outcome_text(enum record_outcome outcome)
+{
+    switch (outcome) {
+    case RECORD_PENDING:
+        return "pending";
+    case RECORD_SUCCESS:
+        return "success";
+    case RECORD_FAILURE:
+        return "failure";
+    case RECORD_PARTIAL:
+        return "partial";
+    case RECORD_OUTCOME_COUNT:
+        break;
+    }
+    assert(!"an outcome");
+    return NULL;
+}
+
+static void
+add_name(struct buffer *out, const char *name)
+{
+    char last = out->bytes[out->size - 1];
+
+    if (last != '{' && last != '[')
+        buffer_add_byte(out, ',');
+    buffer_printf(out, "\"%s\":", name);
+}
+
+static void
+add_text(struct buffer *out, const char *name, const char *text)
+{
+    if (text == NULL)
+        return;
+    add_name(out, name);
+    json_quote(out, text);
+}
+
+static void
+add_int(struct buffer *out, const char *name, int64_t value)
+{
+    add_name(out, name);
+    buffer_printf(out, "%" PRId64, value);
+}
+
+/* Times and versions are absent when they are 0. */
+static void
+add_some(struct buffer *out, const char *name, int64_t value)
+{
+    if (value != 0)
+        add_int(out, name, value);
+}
+
+static void
+add_time(struct buffer *out, const char *name, int64_t wall_ms)
+{
+    char text[CLOCK_TEXT_MAX];
+
+    if (wall_ms == 0)
+        return;
+    clock_format(wall_ms, text);
+    add_text(out, name, text);
+}
+
+/* Returns what group_close takes back when nothing was put in. */
+static size_t
+group_open(struct buffer *out, const char *name)
+{
+    size_t start = out->size;
+
+    add_name(out, name);
+    buffer_add_byte(out, '{');
+    return start;
+}
+
+static void
+group_close(struct buffer *out, size_t start)
+{
+    if (out->bytes[out->size - 1] == '{')
+        buffer_cut(out, start);
+    else
+        buffer_add_byte(out, '}');
+}
+
+static void
+add_actor(struct buffer *out, const struct record *record)
+{
+    size_t start = group_open(out, "actor");
+
+    add_text(out, "id", record->actor.id);
+    add_text(out, "kind", record->actor.kind);
+    add_text(out, "name", record->actor.name);
+    add_text(out, "tenant", record->actor.tenant);
+    add_text(out, "session", record->actor.session);
+    add_text(out, "credential", record->actor.credential);
+    add_text(out, "credential_kind", record->actor.credential_kind);
+    add_text(out, "auth_level", record->actor.auth_level);
+    add_time(out, "auth_time", record->actor.auth_ms);
+    add_text(out, "on_behalf_of", record->actor.on_behalf_of);
+    group_close(out, start);
+}
+
+static void
+add_observer_and_source(struct buffer *out, const struct record *record)
+{
+    size_t start = group_open(out, "observer");
+
+    add_text(out, "component", record->observer.component);
+    add_text(out, "version", record->observer.version);
+    add_text(out, "node", record->observer.node);
+    group_close(out, start);
+    add_actor(out, record);
+    start = group_open(out, "source");
+    add_text(out, "ip", record->source.ip);
+    add_text(out, "proxy", record->source.proxy);
+    add_text(out, "agent_digest", record->source.agent_digest);
+    group_close(out, start);
+}
+
+static void
+add_action_and_object(struct buffer *out, const struct record *record)
+{
+    size_t start = group_open(out, "action");
+
+    add_text(out, "verb", record->action.verb);
+    add_text(out, "route", record->action.route);
+    add_text(out, "method", record->action.method);
+    group_close(out, start);
+    start = group_open(out, "object");
+    add_text(out, "id", record->object.id);
+    add_text(out, "kind", record->object.kind);
+    add_text(out, "tenant", record->object.tenant);
+    add_text(out, "project", record->object.project);
+    add_some(out, "version_before", record->object.version_before);
+    add_some(out, "version_after", record->object.version_after);
+    group_close(out, start);
+    start = group_open(out, "params");
+    add_text(out, "digest", record->params.digest);
+    add_text(out, "redacted", record->params.redacted);
+    group_close(out, start);
+}
+
+static void
+add_decision_and_outcome(struct buffer *out, const struct record *record)
+{
+    size_t start = group_open(out, "decision");
+
+    add_text(out, "effect", record->decision.allow ? "allow" : "deny");
+    add_text(out, "reason", record->decision.reason);
+    add_text(out, "grant", record->decision.grant);
+    add_text(out, "ceiling", record->decision.ceiling);
+    add_text(out, "deny", record->decision.deny);
+    group_close(out, start);
+    start = group_open(out, "approval");
+    add_text(out, "request", record->approval.request);
+    add_text(out, "approvers", record->approval.approvers);
+    group_close(out, start);
+    add_text(out, "workorder", record->workorder);
+    start = group_open(out, "outcome");
+    add_text(out, "status", record_outcome_text(record->outcome.status));
+    add_text(out, "code", record->outcome.code);
+    group_close(out, start);
+    start = group_open(out, "links");
+    add_text(out, "request", record->links.request);
+    add_text(out, "parent", record->links.parent);
+    group_close(out, start);
+}
+
+void
+record_add_json(struct buffer *out, const struct record *record)
+{
+    buffer_add_byte(out, '{');
+    add_int(out, "version", RECORD_VERSION);
+    add_text(out, "log", record->log);
+    add_int(out, "seq", (int64_t)record->seq);
+    add_text(out, "id", record->id);
+    add_time(out, "time", record->wall_ms);
+    add_int(out, "mono_ms", record->mono_ms);
+    add_text(out, "boot", record->boot);
+    add_observer_and_source(out, record);
+    add_action_and_object(out, record);
+    add_decision_and_outcome(out, record);
+    add_int(out, "count", record->count == 0 ? 1 : record->count);
+    add_text(out, "facts", record->facts);
+    buffer_add_text(out, "}\n");
+}
+
+/* activity_id of OCSF: 1 create, 2 read, 3 update, 4 delete, 99 other. */
+static int
+ocsf_activity(const struct record *record)
+{
+    static const struct {
+        const char *method;
+        int activity;
+    } table[] = { { "POST", 1 },
+                  { "GET", 2 },
+                  { "PUT", 3 },
+                  { "PATCH", 3 },
+                  { "DELETE", 4 } };
+
+    for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+        if (record->action.method != NULL &&
+            strcmp(record->action.method, table[i].method) == 0)
+            return table[i].activity;
+    }
+    return 99;
+}
+
+/* status_id of OCSF: 0 unknown, 1 success, 2 failure, 99 other. */
+static int
+ocsf_status(const struct record *record)
+{
+    switch (record->outcome.status) {
+    case RECORD_SUCCESS:
+        return 1;
+    case RECORD_FAILURE:
+        return 2;
+    case RECORD_PARTIAL:
+        return 99;
+    case RECORD_PENDING:
+    case RECORD_OUTCOME_COUNT:
+        break;
+    }
+    return 0;
+}
+
+static void
+add_ocsf_metadata(struct buffer *out, const struct record *record)
+{
+    size_t start = group_open(out, "metadata"), product;
+
+    add_text(out, "version", "1.1.0");
+    add_text(out, "uid", record->id);
+    add_int(out, "sequence", (int64_t)record->seq);
+    add_text(out, "log_name", record->log);
+    product = group_open(out, "product");
+    add_text(out, "name", record->observer.component);
+    add_text(out, "vendor_name", "Bulkhead");
+    add_text(out, "version", record->observer.version);
+    group_close(out, product);
+    group_close(out, start);
+}
+
+static void
+add_ocsf_actor(struct buffer *out, const struct record *record)
+{
+    size_t start = group_open(out, "actor"), inner;
+
+    inner = group_open(out, "user");
+    add_text(out, "uid", record->actor.id);
+    add_text(out, "name", record->actor.name);
+    add_text(out, "type", record->actor.kind);
+    add_text(out, "domain", record->actor.tenant);
+    add_text(out, "credential_uid", record->actor.credential);
+    group_close(out, inner);
+    inner = group_open(out, "session");
+    add_text(out, "uid", record->actor.session);
+    group_close(out, inner);
+    group_close(out, start);
+}
+
+static void
+add_ocsf_api(struct buffer *out, const struct record *record)
+{
+    size_t start = group_open(out, "api"), inner;
+
+    add_text(out, "operation", record->action.verb);
+    inner = group_open(out, "request");
+    add_text(out, "uid", record->links.request);
+    group_close(out, inner);
+    inner = group_open(out, "response");
+    add_text(out, "error", record->outcome.code);
+    group_close(out, inner);
+    group_close(out, start);
+    start = group_open(out, "src_endpoint");
+    add_text(out, "ip", record->source.ip);
+    group_close(out, start);
+}
+
+void
+record_add_ocsf(struct buffer *out, const struct record *record)
+{
+    int activity = ocsf_activity(record);
+
+    buffer_add_byte(out, '{');
+    add_int(out, "class_uid", 6003);
+    add_int(out, "category_uid", 6);
+    add_int(out, "activity_id", activity);
+    add_int(out, "type_uid", 600300 + activity);
+    add_int(out, "severity_id", 1);
+    add_int(out, "time", record->wall_ms);
+    add_int(out, "status_id", ocsf_status(record));
+    add_int(out, "count", record->count == 0 ? 1 : record->count);
+    add_text(out, "status_detail", record->decision.reason);
+    add_ocsf_metadata(out, record);
+    add_ocsf_actor(out, record);
+    add_ocsf_api(out, record);
+    add_name(out, "resources");
+    buffer_add_text(out, "[{");
+    add_text(out, "uid", record->object.id);
+    add_text(out, "type", record->object.kind);
+    add_text(out, "owner_uid", record->object.tenant);
+    buffer_add_text(out, "}]}\n");
+}
+
+void
+record_add_head(struct buffer *facts, const char *origin, uint64_t size,
+                const struct digest *root)
+{
+    buffer_printf(facts, "%s %" PRIu64 " ", origin, size);
+    base64_encode(facts, root->bytes, DIGEST_SIZE);
+    buffer_add_byte(facts, '\n');
+}
+
+/* Digits without a leading zero, up to 2^63 - 1; NULL when there are none. */
+static const char *
+parse_size(const char *text, uint64_t *size_out)
+{
+    uint64_t size = 0;
+    const char *at = text;
+
+    for (; *at >= '0' && *at <= '9'; at++) {
+        if (size > (INT64_MAX - 9) / 10)
+            return NULL;
+        size = 10 * size + (uint64_t)(*at - '0');
+    }
+    if (at == text || (*text == '0' && at > text + 1))
+        return NULL;
+    *size_out = size;
+    return at;
+}
+
+int
+record_next_head(const char **facts, char origin[RECORD_ORIGIN_MAX],
+                 uint64_t *size_out, struct digest *root_out)
+{
+    const char *line = *facts;
+    size_t name = strcspn(line, " \n"), root;
+    const char *at;
+
+    if (*line == '\0')
+        return 0;
+    if (name == 0 || name >= RECORD_ORIGIN_MAX || line[name] != ' ')
+        return -1;
+    at = parse_size(line + name + 1, size_out);
+    if (at == NULL || *at != ' ')
+        return -1;
+    at++;
+    root = strcspn(at, "\n");
+    if (at[root] != '\n' ||
+        base64_decode(at, root, root_out->bytes, DIGEST_SIZE) != DIGEST_SIZE)
+        return -1;
+    memcpy(origin, line, name);
+    origin[name] = '\0';
+    *facts = at + root + 1;
+    return 1;
+}
