@@ -43,7 +43,7 @@ LIBS   := $(foreach l,$(LAYERS),$(if $(wildcard src/$(l)/*.c),$(OUT)/lib$(l).a))
 PROGRAMS := $(patsubst src/%.c,$(OUT)/%,$(wildcard src/*.c))
 UNIT   := $(patsubst %.c,$(OUT)/%,$(wildcard tests/unit/*/test_*.c tests/store/test_*.c tests/simulate/test_*.c))
 BENCH  := $(patsubst %.c,$(OUT)/%,$(wildcard bench/*.c))
-EXAMPLES := $(patsubst %.c,$(OUT)/%,$(wildcard examples/*/*.c))
+EXAMPLES := $(foreach d,$(patsubst %/,%,$(wildcard examples/*/)),$(if $(wildcard $(d)/*.c),$(OUT)/$(d)/$(notdir $(d))))
 
 all: $(PROGRAMS) $(EXAMPLES)
 
@@ -74,11 +74,14 @@ $(OUT)/tests/%: $(OUT)/tests/%.o $(LIBS)
 $(OUT)/bench/%: $(OUT)/bench/%.o $(LIBS)
 	@echo "  LD $@"
 	@$(CC) $< $(LIBS) $(ALL_LDFLAGS) $(LIBS_LINK) -o $@
-# Programs that run inside containers: static, standing alone.
-$(OUT)/examples/%: examples/%.c
-	@mkdir -p $(@D)
-	@echo "  LD $@"
-	@$(CC) $(STD) $(WARN) -include src/base/banned.h -O2 -g -static -MMD -MP $< -lm -o $@
+# Programs that run inside containers: static, standing alone, one a folder.
+define example
+$(OUT)/$(1)/$(notdir $(1)): $(wildcard $(1)/*.c $(1)/*.h) Makefile
+	@mkdir -p $$(@D)
+	@echo "  LD $$@"
+	@$$(CC) $$(STD) $$(WARN) -include src/base/banned.h -O2 -g -static $$(filter %.c,$$^) -lm -o $$@
+endef
+$(foreach d,$(patsubst %/,%,$(wildcard examples/*/)),$(if $(wildcard $(d)/*.c),$(eval $(call example,$(d)))))
 
 bench: $(BENCH)
 tests: $(UNIT)
