@@ -8,7 +8,6 @@
 #include <stdint.h>
 
 #include "base/arena.h"
-#include "base/buffer.h"
 #include "base/error.h"
 
 /*
@@ -283,26 +282,5 @@ int runner_request_parse_start(struct arena *arena, const json_t *object,
                                struct runner_start *start_out,
                                struct error *err);
 const char *runner_request_op_text(enum runner_op op);
-
-/* The answers.  result is taken over. */
-json_t *runner_request_answer(json_t *result);
-json_t *runner_request_failure(const struct error *failure);
-
-/* One message out or in.  receive returns 1 with a buffer of the message in
- * out, 0 at a clean end of the stream, -1 on failure or above max bytes. */
-int runner_request_send(int fd, const json_t *message, size_t max,
-                        struct error *err);
-int runner_request_receive(int fd, size_t max, struct buffer *out,
-                           struct error *err);
-
-/* Client.  connect returns a descriptor, or -1 (ERROR_BUSY when nobody
- * listens). */
-int runner_request_connect(const char *socket_path, struct error *err);
-/* Sends request (with "op" and its fields; "protocol" is added) and gives its
- * result; a failure answer becomes err.  ERROR_BUSY when the connection broke
- * or timeout_ms passed (0: none): the outcome is unknown, repeat it on a new
- * connection.  request is taken over; the caller owns *result_out. */
-int runner_request_call(int fd, json_t *request, int timeout_ms,
-                        json_t **result_out, struct error *err);
 
 #endif
