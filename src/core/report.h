@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef CORE_REPORT_H
+#define CORE_REPORT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/*
+ * What does a node say about itself?  The facts of one agent's message, as
+ * plain data: the codec (engine/message.h) fills them from bytes, the agent
+ * from what its runner says, and core/observe.h turns them into changes.
+ *
+ * Nothing here is trusted: observe.h says what is accepted.  Texts are never
+ * NULL ("" when empty) and stay owned by the arena of the reader.  Times are
+ * ms UTC.
+ */
+
+#define REPORT_CARDS_MAX 256
+#define REPORT_INSTANCES_MAX 1024
+#define REPORT_VOLUMES_MAX 1024
+#define REPORT_LOGS_MAX 4
+#define REPORT_LOG_BYTES_MAX 65536
+
+/* In the order of enum card_health. */
+enum report_health {
+    REPORT_UNKNOWN,
+    REPORT_HEALTHY,
+    REPORT_SUSPECT,
+    REPORT_DEGRADED,
+    REPORT_FAILED,
+};
+
+struct report_card {
+    const char *uuid; /* never "" */
+    const char *vendor;
+    const char *model;
+    const char *pci;
+    const char *driver;
+    const char *island; /* "": none */
+    int64_t memory_mib;
+    int64_t compute_units;
+    int64_t numa; /* -1: unknown */
+    enum report_health health;
+    const char *health_reason;
+    int64_t foreign;          /* processes that the platform did not start */
+    const char *foreign_name; /* of the first of them */
+};
+
+struct report_inventory {
+    bool simulated;
+    int64_t cpu_milli;
+    int64_t memory_mib;
+    const char *facts; /* canonical JSON object: versions, kernel, cgroups */
+    const struct report_card *cards;
+    size_t card_count;
+};
+
+enum report_state {
+    REPORT_PREPARING, /* image or volume on the way */
+    REPORT_STARTING,
+    REPORT_RUNNING,
+    REPORT_EXITED, /* exit_code and oom hold */
+    REPORT_START_FAILED,  /* it never ran; failure says why */
+    REPORT_GONE,   /* this incarnation was removed, nothing more is known */
+};
+
+struct report_instance {
+    const char *instance; /* id text */
+    int64_t incarnation;
+    enum report_state state;
+    const char *failure; /* one sentence */
+    bool retryable;      /* START_FAILED: another try may succeed */
+    int64_t exit_code;
+    bool oom;
+    int64_t cpu_us;          /* used so far by this incarnation */
+    int64_t checkpoint_step; /* -1: none seen */
+    int64_t checkpoint_ms;
+};
+
+/* No process of that incarnation is left, and none on the cards it had. */
+struct report_release {
+    const char *instance;
+    int64_t incarnation;
+    const char *const *cards; /* UUIDs that were looked at */
+    size_t card_count;
+};
+
+struct report_scrub {
+    const char *uuid;
+    bool verified;
+    const char *text; /* method, or why it failed */
+};
+
+enum report_volume_state {
+    REPORT_VOLUME_READY,
+    REPORT_VOLUME_REMOVED,
+    REPORT_VOLUME_FAILED,
+};
+
+struct report_volume {
+    const char *volume; /* id text */
+    enum report_volume_state state;
+    const char *failure;
+};
+
+struct report_log {
+    int64_t request; /* as in the order that asked for it */
+    const char *bytes;
+    size_t size;
+    int64_t next;
+    bool complete;
+    bool truncated;
+    const char *failure; /* "": bytes hold */
+};
+
+struct report {
+    const struct report_inventory *inventory; /* NULL: as before */
+    bool instances_known; /* the list is all that the runner has */
+    const struct report_instance *instances;
+    size_t instance_count;
+    const struct report_release *releases;
+    size_t release_count;
+    const struct report_scrub *scrubs;
+    size_t scrub_count;
+    const struct report_volume *volumes;
+    size_t volume_count;
+    const struct report_log *logs;
+    size_t log_count;
+};
+
+#endif
