@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "accel/accel.h"
+
+#include <string.h>
+
+static const struct accel_ops *const backends[] = { &accel_sim_ops };
+
+static const char *const health_texts[] = {
+    [ACCEL_HEALTHY] = "healthy",
+    [ACCEL_SUSPECT] = "suspect",
+    [ACCEL_DEGRADED] = "degraded",
+    [ACCEL_FAILED] = "failed",
+};
+
+const char *
+accel_health_text(enum accel_health health)
+{
+    return health_texts[health];
+}
+
+int
+accel_health_parse(const char *text, enum accel_health *health_out)
+{
+    for (unsigned i = 0; i <= ACCEL_FAILED; i++)
+        if (strcmp(health_texts[i], text) == 0) {
+            *health_out = (enum accel_health)i;
+            return 0;
+        }
+    return -1;
+}
+
+int
+accel_open(struct accel *accel_out, const char *name, const char *source,
+           const char *state_dir, struct error *err)
+{
+    size_t count = sizeof(backends) / sizeof(backends[0]);
+
+    for (size_t i = 0; i < count; i++) {
+        struct accel accel = { .ops = backends[i] };
+
+        if (strcmp(backends[i]->name, name) != 0)
+            continue;
+        if (accel.ops->open(&accel, source, state_dir, err) != 0)
+            return -1;
+        *accel_out = accel;
+        return 0;
+    }
+    return error_set(err, ERROR_UNSUPPORTED,
+                     "there is no accelerator backend \"%.32s\"", name);
+}
+
+void
+accel_close(struct accel *accel)
+{
+    if (accel->ops != NULL)
+        accel->ops->close(accel);
+    accel->ops = NULL;
+}
+
+static int
+missing(const struct accel *accel, const char *what, struct error *err)
+{
+    return error_set(err, ERROR_UNSUPPORTED, "backend %s cannot %s",
+                     accel->ops->name, what);
+}
+
+int
+accel_list(struct accel *accel, struct arena *arena,
+           const char *const **uuids_out, size_t *count_out,
+           struct error *err)
+{
+    if (accel->ops->list == NULL)
+        return missing(accel, "list cards", err);
+    return accel->ops->list(accel, arena, uuids_out, count_out, err);
+}
+
+int
+accel_describe(struct accel *accel, const char *uuid,
+               struct accel_card *card_out, struct error *err)
+{
+    if (accel->ops->describe == NULL)
+        return missing(accel, "describe a card", err);
+    return accel->ops->describe(accel, uuid, card_out, err);
+}
+
+int
+accel_health(struct accel *accel, const char *uuid,
+             struct accel_state *state_out, struct error *err)
+{
+    if (accel->ops->health == NULL)
+        return missing(accel, "tell the health of a card", err);
+    return accel->ops->health(accel, uuid, state_out, err);
+}
+
+int
+accel_processes(struct accel *accel, const char *uuid,
+                struct accel_process list[ACCEL_PROCESSES_MAX],
+                size_t *count_out, struct error *err)
+{
+    if (accel->ops->processes == NULL)
+        return missing(accel, "list the processes on a card", err);
+    return accel->ops->processes(accel, uuid, list, count_out, err);
+}
+
+int
+accel_nodes(struct accel *accel, const char *uuid,
+            struct accel_node nodes[ACCEL_NODES_MAX], size_t *count_out,
+            struct error *err)
+{
+    if (accel->ops->nodes == NULL)
+        return missing(accel, "tell the nodes of a card", err);
+    return accel->ops->nodes(accel, uuid, nodes, count_out, err);
+}
+
+int
+accel_reset(struct accel *accel, const char *uuid, struct error *err)
+{
+    if (accel->ops->reset == NULL)
+        return missing(accel, "reset a card", err);
+    return accel->ops->reset(accel, uuid, err);
+}
+
+int
+accel_scrub(struct accel *accel, const char *uuid,
+            struct accel_scrub *done_out, struct error *err)
+{
+    if (accel->ops->scrub == NULL)
+        return missing(accel, "scrub a card", err);
+    return accel->ops->scrub(accel, uuid, done_out, err);
+}

@@ -1,0 +1,681 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Simulated cards.  The estate file says which there are; each has a real
+ * memory file that containers map and a device node that nothing drives, so
+ * "who is on the card" and "is its memory clean" are real questions.
+ */
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+
+#include "accel/accel.h"
+#include "base/buffer.h"
+#include "base/file.h"
+#include "base/json.h"
+
+#define ESTATE_SIZE_MAX ((size_t)1024 * 1024)
+#define SCRUB_CHUNK ((size_t)65536)
+
+struct sim_card {
+    struct accel_card card;
+    unsigned major, minor;
+};
+
+struct sim {
+    char *source;
+    char *state_dir;
+    char node[64];
+    int64_t file_mib;
+    size_t count;
+    struct sim_card cards[]; /* count of them */
+};
+
+static const char *const estate_keys[] = { "simulated", "node",
+                                           "memory_file_mib", "cards", NULL };
+static const char *const card_keys[] = {
+    "uuid",   "vendor", "model",  "memory_mib",    "compute_units",
+    "pci",    "numa",   "island", "driver",        "health",
+    "device", "links",  "health_reason", NULL
+};
+static const char *const device_keys[] = { "major", "minor", NULL };
+static const char *const link_keys[] = { "uuid", "kind", "lanes", NULL };
+
+static bool
+is_uuid(const char *text)
+{
+    if (text[0] == '-' || text[0] == '\0')
+        return false;
+    for (; *text != '\0'; text++)
+        if (!isalnum((unsigned char)*text) && *text != '-')
+            return false;
+    return true;
+}
+
+static int
+read_text(const json_t *object, const char *key, bool required, char *out,
+          size_t room, struct error *err)
+{
+    const char *text = NULL;
+
+    if (json_text(object, key, required, room - 1, &text, err) != 0)
+        return -1;
+    if (text != NULL)
+        (void)snprintf(out, room, "%s", text);
+    return 0;
+}
+
+static int
+read_int32(const json_t *object, const char *key, bool required, int64_t min,
+           int32_t *out, struct error *err)
+{
+    int64_t value = *out;
+
+    if (json_int(object, key, required, min, INT32_MAX, &value, err) != 0)
+        return -1;
+    *out = (int32_t)value;
+    return 0;
+}
+
+static int
+read_links(const json_t *object, struct accel_card *card, struct error *err)
+{
+    const json_t *list = json_object_get(object, "links");
+    json_t *item;
+    size_t i;
+
+    if (list == NULL)
+        return 0;
+    if (!json_is_array(list) || json_array_size(list) > ACCEL_LINKS_MAX)
+        return error_field(err, "/links", "links is a list of at most %d",
+                           ACCEL_LINKS_MAX);
+    json_array_foreach(list, i, item) {
+        struct accel_link *link = &card->links[i];
+
+        if (json_only(item, link_keys, err) != 0 ||
+            read_text(item, "uuid", true, link->uuid, sizeof(link->uuid),
+                      err) != 0 ||
+            read_text(item, "kind", true, link->kind, sizeof(link->kind),
+                      err) != 0 ||
+            read_int32(item, "lanes", true, 1, &link->lanes, err) != 0)
+            return -1;
+    }
+    card->link_count = json_array_size(list);
+    return 0;
+}
+
+/* A major of the experimental ranges, so that no driver can own the node. */
+static int
+read_device(const json_t *object, struct sim_card *out, struct error *err)
+{
+    const json_t *device = json_object_get(object, "device");
+    int64_t major_number = 0;
+    int64_t minor_number = 0;
+
+    if (!json_is_object(device))
+        return error_field(err, "/device", "device is an object");
+    if (json_only(device, device_keys, err) != 0 ||
+        json_int(device, "major", true, 240, 254, &major_number, err) != 0 ||
+        json_int(device, "minor", true, 0, 1048575, &minor_number, err) != 0)
+        return -1;
+    out->major = (unsigned)major_number;
+    out->minor = (unsigned)minor_number;
+    return 0;
+}
+
+static int
+read_state(const json_t *object, struct accel_state *state, struct error *err)
+{
+    char health[16] = "healthy";
+
+    if (read_text(object, "health", false, health, sizeof(health), err) != 0 ||
+        read_text(object, "health_reason", false, state->reason,
+                  sizeof(state->reason), err) != 0)
+        return -1;
+    if (accel_health_parse(health, &state->health) != 0)
+        return error_field(err, "/health", "\"%s\" is not a health", health);
+    return 0;
+}
+
+static int
+read_card(const json_t *object, struct sim_card *out, struct error *err)
+{
+    struct accel_card *card = &out->card;
+    struct accel_state state = { .health = ACCEL_HEALTHY };
+
+    card->numa = -1;
+    card->island = -1;
+    if (!json_is_object(object))
+        return error_set(err, ERROR_INVALID, "a card is an object");
+    if (json_only(object, card_keys, err) != 0 ||
+        read_text(object, "uuid", true, card->uuid, sizeof(card->uuid), err) !=
+            0 ||
+        read_text(object, "vendor", true, card->vendor, sizeof(card->vendor),
+                  err) != 0 ||
+        read_text(object, "model", true, card->model, sizeof(card->model),
+                  err) != 0 ||
+        read_text(object, "pci", true, card->pci, sizeof(card->pci), err) !=
+            0 ||
+        read_text(object, "driver", true, card->driver, sizeof(card->driver),
+                  err) != 0 ||
+        json_int(object, "memory_mib", true, 1, 1 << 30, &card->memory_mib,
+                 err) != 0 ||
+        read_int32(object, "compute_units", true, 1, &card->compute_units,
+                   err) != 0 ||
+        read_int32(object, "numa", false, -1, &card->numa, err) != 0 ||
+        read_int32(object, "island", false, -1, &card->island, err) != 0 ||
+        read_device(object, out, err) != 0 ||
+        read_state(object, &state, err) != 0 ||
+        read_links(object, card, err) != 0)
+        return -1;
+    if (!is_uuid(card->uuid))
+        return error_field(err, "/uuid",
+                           "a UUID has letters, digits and - only");
+    return 0;
+}
+
+static json_t *
+read_estate(const char *path, struct error *err)
+{
+    scoped_buffer bytes = { 0 };
+    json_t *estate;
+
+    if (file_read(path, ESTATE_SIZE_MAX, &bytes, err) != 0)
+        return NULL;
+    estate = json_read(buffer_text(&bytes), bytes.size, err);
+    if (estate != NULL && !json_is_object(estate)) {
+        json_decref(estate);
+        (void)error_set(err, ERROR_INVALID, "an estate is an object");
+        return NULL;
+    }
+    return estate;
+}
+
+static int
+check_twice(const struct sim *sim, size_t at, struct error *err)
+{
+    const struct sim_card *card = &sim->cards[at];
+
+    for (size_t i = 0; i < at; i++)
+        if (strcmp(sim->cards[i].card.uuid, card->card.uuid) == 0 ||
+            strcmp(sim->cards[i].card.pci, card->card.pci) == 0 ||
+            (sim->cards[i].major == card->major &&
+             sim->cards[i].minor == card->minor))
+            return error_set(err, ERROR_INVALID,
+                             "cards %zu and %zu have the same UUID, PCI "
+                             "address or device",
+                             i, at);
+    return 0;
+}
+
+static int
+fill(struct sim *sim, const json_t *estate, const json_t *list,
+     struct error *err)
+{
+    bool simulated = false;
+    json_t *item;
+    size_t i;
+
+    if (json_only(estate, estate_keys, err) != 0 ||
+        json_bool(estate, "simulated", true, &simulated, err) != 0 ||
+        read_text(estate, "node", true, sim->node, sizeof(sim->node), err) !=
+            0 ||
+        json_int(estate, "memory_file_mib", false, 1, 1 << 20, &sim->file_mib,
+                 err) != 0)
+        return -1;
+    if (!simulated)
+        return error_field(err, "/simulated",
+                           "an estate file must say that it is simulated");
+    json_array_foreach(list, i, item) {
+        if (read_card(item, &sim->cards[i], err) != 0)
+            return error_prefix(err, "card %zu", i);
+        if (check_twice(sim, i, err) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+static const struct sim_card *
+find(const struct accel *accel, const char *uuid, struct error *err)
+{
+    const struct sim *sim = accel->state;
+
+    for (size_t i = 0; i < sim->count; i++)
+        if (strcmp(sim->cards[i].card.uuid, uuid) == 0)
+            return &sim->cards[i];
+    (void)error_set(err, ERROR_NOT_FOUND, "there is no card %.64s", uuid);
+    return NULL;
+}
+
+static void
+memory_path(const struct sim *sim, const char *uuid, char *path, size_t room)
+{
+    (void)snprintf(path, room, "%s/%s/memory", sim->state_dir, uuid);
+}
+
+/* Memory of a card is memory: a tmpfs without room beyond the cards' own, so
+ * that a container that owns the file cannot let it grow, and that is gone
+ * after a reboot.  Whoever may not mount keeps plain files. */
+static int
+make_room(const struct sim *sim, struct error *err)
+{
+    char options[64];
+    unsigned long flags = MS_NOSUID | MS_NOEXEC;
+    struct statx now;
+
+    if (file_make_directory(sim->state_dir, 0700, err) != 0)
+        return -1;
+    if (geteuid() != 0)
+        return 0;
+    if (statx(AT_FDCWD, sim->state_dir, 0, STATX_BASIC_STATS, &now) == 0 &&
+        (now.stx_attributes & STATX_ATTR_MOUNT_ROOT) != 0)
+        flags |= MS_REMOUNT;
+    (void)snprintf(options, sizeof(options), "mode=0700,size=%" PRId64 "k",
+                   (int64_t)sim->count * sim->file_mib * 1024 + 64);
+    if (mount("tmpfs", sim->state_dir, "tmpfs", flags, options) != 0)
+        return error_set(err, ERROR_INTERNAL, "mount the cards' memory: %s",
+                         strerror(errno));
+    return 0;
+}
+
+static int
+make_memory(const struct sim *sim, const struct sim_card *card,
+            struct error *err)
+{
+    char path[256];
+    scoped_fd fd = -1;
+    struct stat now;
+
+    (void)snprintf(path, sizeof(path), "%s/%s", sim->state_dir,
+                   card->card.uuid);
+    if (file_make_directory(path, 0700, err) != 0)
+        return -1;
+    memory_path(sim, card->card.uuid, path, sizeof(path));
+    fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (fd < 0 || fstat(fd, &now) != 0 ||
+        (now.st_size != sim->file_mib * 1048576 &&
+         ftruncate(fd, sim->file_mib * 1048576) != 0) ||
+        posix_fallocate(fd, 0, sim->file_mib * 1048576) != 0)
+        return error_set(err, ERROR_INTERNAL, "make a card's memory: %s",
+                         strerror(errno));
+    return 0;
+}
+
+static void
+sim_close(struct accel *accel)
+{
+    struct sim *sim = accel->state;
+
+    if (sim == NULL)
+        return;
+    free(sim->source);
+    free(sim->state_dir);
+    free(sim);
+    accel->state = NULL;
+}
+
+static int
+sim_open(struct accel *accel, const char *source, const char *state_dir,
+         struct error *err)
+{
+    scoped_json estate = read_estate(source, err);
+    const json_t *list = json_object_get(estate, "cards");
+    struct sim *sim;
+
+    if (estate == NULL)
+        return error_prefix(err, "estate");
+    if (!json_is_array(list) || json_array_size(list) > ACCEL_CARDS_MAX)
+        return error_field(err, "/cards", "cards is a list of at most %d",
+                           ACCEL_CARDS_MAX);
+    if (strlen(state_dir) > 128)
+        return error_set(err, ERROR_INVALID, "the state path is too long");
+    sim = memory_new(1, sizeof(*sim) +
+                            json_array_size(list) * sizeof(sim->cards[0]));
+    accel->state = sim;
+    sim->file_mib = 4;
+    sim->source = memory_strdup(source);
+    sim->state_dir = memory_strdup(state_dir);
+    sim->count = json_array_size(list);
+    if (fill(sim, estate, list, err) != 0 || make_room(sim, err) != 0)
+        goto fail;
+    for (size_t i = 0; i < sim->count; i++)
+        if (make_memory(sim, &sim->cards[i], err) != 0)
+            goto fail;
+    return 0;
+fail:
+    sim_close(accel);
+    return error_prefix(err, "estate");
+}
+
+static const char *
+sim_node_name(const struct accel *accel)
+{
+    const struct sim *sim = accel->state;
+
+    return sim->node;
+}
+
+static int
+sim_list(struct accel *accel, struct arena *arena,
+         const char *const **uuids_out, size_t *count_out, struct error *err)
+{
+    const struct sim *sim = accel->state;
+    const char **uuids = arena_alloc(arena, sim->count * sizeof(*uuids));
+
+    (void)err;
+    for (size_t i = 0; i < sim->count; i++)
+        uuids[i] = sim->cards[i].card.uuid;
+    *uuids_out = uuids;
+    *count_out = sim->count;
+    return 0;
+}
+
+static int
+sim_describe(struct accel *accel, const char *uuid,
+             struct accel_card *card_out, struct error *err)
+{
+    const struct sim_card *card = find(accel, uuid, err);
+
+    if (card == NULL)
+        return -1;
+    *card_out = card->card;
+    return 0;
+}
+
+/* Read anew each time: editing the estate makes a card ill or well. */
+static int
+sim_health(struct accel *accel, const char *uuid,
+           struct accel_state *state_out, struct error *err)
+{
+    const struct sim *sim = accel->state;
+    struct accel_state state = { .memory_used_mib = -1,
+                                 .busy_permille = -1,
+                                 .temperature_c = -1,
+                                 .power_mw = -1 };
+    scoped_json estate = NULL;
+    json_t *item;
+    size_t i;
+
+    if (find(accel, uuid, err) == NULL)
+        return -1;
+    estate = read_estate(sim->source, err);
+    if (estate == NULL)
+        return -1;
+    state.health = ACCEL_FAILED;
+    (void)snprintf(state.reason, sizeof(state.reason), "the card is gone");
+    json_array_foreach(json_object_get(estate, "cards"), i, item) {
+        const char *here = json_string_value(json_object_get(item, "uuid"));
+
+        if (here == NULL || strcmp(here, uuid) != 0)
+            continue;
+        state.reason[0] = '\0';
+        if (read_state(item, &state, err) != 0)
+            return -1;
+    }
+    *state_out = state;
+    return 0;
+}
+
+/* The device and inode that make a file or node this card's. */
+struct target {
+    dev_t dev;
+    ino_t ino;
+    dev_t rdev;
+};
+
+static bool
+is_target(const struct stat *file, const struct target *target)
+{
+    if (S_ISCHR(file->st_mode))
+        return file->st_rdev == target->rdev;
+    return file->st_dev == target->dev && file->st_ino == target->ino;
+}
+
+static bool
+has_open(int process_fd, const struct target *target)
+{
+    int fd = openat(process_fd, "fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *directory = fd < 0 ? NULL : fdopendir(fd);
+    bool found = false;
+    const struct dirent *entry;
+
+    if (directory == NULL) {
+        if (fd >= 0)
+            (void)close(fd);
+        return false;
+    }
+    while (!found && (entry = readdir(directory)) != NULL) {
+        struct stat file;
+
+        found = isdigit((unsigned char)entry->d_name[0]) &&
+                fstatat(fd, entry->d_name, &file, 0) == 0 &&
+                is_target(&file, target);
+    }
+    (void)closedir(directory);
+    return found;
+}
+
+/* A file stays in use through a mapping after its descriptor is closed. */
+static bool
+has_mapped(int process_fd, const struct target *target)
+{
+    int fd = openat(process_fd, "maps", O_RDONLY | O_CLOEXEC);
+    FILE *file = fd < 0 ? NULL : fdopen(fd, "re");
+    char line[512];
+    bool found = false;
+
+    if (file == NULL) {
+        if (fd >= 0)
+            (void)close(fd);
+        return false;
+    }
+    while (!found && fgets(line, sizeof(line), file) != NULL) {
+        unsigned major_number;
+        unsigned minor_number;
+        uintmax_t inode;
+
+        if (sscanf(line, "%*s %*s %*s %x:%x %ju", &major_number,
+                   &minor_number, &inode) == 3)
+            found = inode == target->ino &&
+                    makedev(major_number, minor_number) == target->dev;
+    }
+    (void)fclose(file);
+    return found;
+}
+
+static void
+read_name(int process_fd, char *name, size_t room)
+{
+    scoped_fd fd = openat(process_fd, "comm", O_RDONLY | O_CLOEXEC);
+    ssize_t size = fd < 0 ? 0 : read(fd, name, room - 1);
+
+    name[size > 0 ? size : 0] = '\0';
+    name[strcspn(name, "\n")] = '\0';
+}
+
+static int
+scan(const struct target *target, struct accel_process *list,
+     size_t *count_out, struct error *err)
+{
+    DIR *proc = opendir("/proc");
+    size_t count = 0;
+    const struct dirent *entry;
+
+    if (proc == NULL)
+        return error_set(err, ERROR_INTERNAL, "open the process list: %s",
+                         strerror(errno));
+    while (count < ACCEL_PROCESSES_MAX && (entry = readdir(proc)) != NULL) {
+        scoped_fd fd = -1;
+
+        if (!isdigit((unsigned char)entry->d_name[0]))
+            continue;
+        fd = openat(dirfd(proc), entry->d_name,
+                    O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        if (fd < 0 || (!has_open(fd, target) && !has_mapped(fd, target)))
+            continue;
+        list[count].pid = (pid_t)strtol(entry->d_name, NULL, 10);
+        list[count].used_mib = -1;
+        read_name(fd, list[count].name, sizeof(list[count].name));
+        count++;
+    }
+    (void)closedir(proc);
+    *count_out = count;
+    return 0;
+}
+
+static int
+sim_processes(struct accel *accel, const char *uuid,
+              struct accel_process list[ACCEL_PROCESSES_MAX],
+              size_t *count_out, struct error *err)
+{
+    const struct sim *sim = accel->state;
+    const struct sim_card *card = find(accel, uuid, err);
+    struct target target;
+    struct stat file;
+    char path[256];
+
+    if (card == NULL)
+        return -1;
+    memory_path(sim, uuid, path, sizeof(path));
+    if (lstat(path, &file) != 0)
+        return error_set(err, ERROR_INTERNAL, "a card's memory is gone");
+    target = (struct target){ .dev = file.st_dev,
+                              .ino = file.st_ino,
+                              .rdev = makedev(card->major, card->minor) };
+    return scan(&target, list, count_out, err);
+}
+
+static int
+sim_nodes(struct accel *accel, const char *uuid,
+          struct accel_node nodes[ACCEL_NODES_MAX], size_t *count_out,
+          struct error *err)
+{
+    const struct sim *sim = accel->state;
+    const struct sim_card *card = find(accel, uuid, err);
+
+    if (card == NULL)
+        return -1;
+    nodes[0] = (struct accel_node){ .kind = ACCEL_FILE, .name = "card%u" };
+    memory_path(sim, uuid, nodes[0].host_path, sizeof(nodes[0].host_path));
+    nodes[1] = (struct accel_node){ .kind = ACCEL_DEVICE,
+                                    .name = "device%u",
+                                    .major = card->major,
+                                    .minor = card->minor };
+    *count_out = 2;
+    return 0;
+}
+
+/* There are no clocks or modes to put back. */
+static int
+sim_settle(struct accel *accel, const char *uuid, struct error *err)
+{
+    return find(accel, uuid, err) == NULL ? -1 : 0;
+}
+
+static int
+check_free(struct accel *accel, const char *uuid, struct error *err)
+{
+    struct accel_process list[ACCEL_PROCESSES_MAX];
+    size_t count = 0;
+
+    if (sim_processes(accel, uuid, list, &count, err) != 0)
+        return -1;
+    if (count > 0)
+        return error_set(err, ERROR_CONFLICT,
+                         "%zu processes are on card %s", count, uuid);
+    return 0;
+}
+
+static int
+write_pattern(int fd, int64_t size, unsigned char byte, struct error *err)
+{
+    unsigned char chunk[SCRUB_CHUNK];
+
+    memset(chunk, byte, sizeof(chunk));
+    for (int64_t at = 0; at < size; at += (int64_t)SCRUB_CHUNK)
+        if (pwrite(fd, chunk, SCRUB_CHUNK, at) != (ssize_t)SCRUB_CHUNK)
+            return error_set(err, ERROR_INTERNAL, "write a card's memory: %s",
+                             strerror(errno));
+    return fdatasync(fd) == 0
+               ? 0
+               : error_set(err, ERROR_INTERNAL, "write a card's memory: %s",
+                           strerror(errno));
+}
+
+static int
+verify_pattern(int fd, int64_t size, unsigned char byte, struct error *err)
+{
+    unsigned char chunk[SCRUB_CHUNK];
+
+    for (int64_t at = 0; at < size; at += (int64_t)SCRUB_CHUNK) {
+        if (pread(fd, chunk, SCRUB_CHUNK, at) != (ssize_t)SCRUB_CHUNK)
+            return error_set(err, ERROR_VERIFY, "a card's memory is short");
+        for (size_t i = 0; i < SCRUB_CHUNK; i++)
+            if (chunk[i] != byte)
+                return error_set(err, ERROR_VERIFY,
+                                 "byte %" PRId64
+                                 " of a card's memory did not take the "
+                                 "pattern",
+                                 at + (int64_t)i);
+    }
+    return 0;
+}
+
+/* A pattern first: zeros alone would also be read from memory that ignores
+ * writes. */
+static int
+sim_scrub(struct accel *accel, const char *uuid, struct accel_scrub *done_out,
+          struct error *err)
+{
+    static const unsigned char patterns[] = { 0xA5, 0x00 };
+    const struct sim *sim = accel->state;
+    scoped_fd fd = -1;
+    int64_t size = sim->file_mib * 1048576;
+    char path[256];
+
+    if (find(accel, uuid, err) == NULL || check_free(accel, uuid, err) != 0)
+        return -1;
+    memory_path(sim, uuid, path, sizeof(path));
+    fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+    if (fd < 0 || ftruncate(fd, size) != 0)
+        return error_set(err, ERROR_INTERNAL, "open a card's memory: %s",
+                         strerror(errno));
+    for (size_t i = 0; i < sizeof(patterns); i++)
+        if (write_pattern(fd, size, patterns[i], err) != 0 ||
+            verify_pattern(fd, size, patterns[i], err) != 0)
+            return -1;
+    done_out->bytes = size;
+    (void)snprintf(done_out->method, sizeof(done_out->method),
+                   "simulated memory overwritten: A5, 00");
+    return 0;
+}
+
+static int
+sim_reset(struct accel *accel, const char *uuid, struct error *err)
+{
+    struct accel_scrub done;
+
+    return sim_scrub(accel, uuid, &done, err);
+}
+
+const struct accel_ops accel_sim_ops = {
+    .name = "sim",
+    .simulated = true,
+    .open = sim_open,
+    .close = sim_close,
+    .node_name = sim_node_name,
+    .list = sim_list,
+    .describe = sim_describe,
+    .health = sim_health,
+    .processes = sim_processes,
+    .nodes = sim_nodes,
+    .settle = sim_settle,
+    .reset = sim_reset,
+    .scrub = sim_scrub,
+};
