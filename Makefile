@@ -74,6 +74,8 @@ $(OUT)/tests/%: $(OUT)/tests/%.o $(LIBS)
 $(OUT)/bench/%: $(OUT)/bench/%.o $(LIBS)
 	@echo "  LD $@"
 	@$(CC) $< $(LIBS) $(ALL_LDFLAGS) $(LIBS_LINK) -o $@
+# A test that starts the program it is about.
+$(OUT)/tests/unit/identity/test_signer: | $(OUT)/bulkhead-signer
 # Programs that run inside containers: static, standing alone, one a folder.
 define example
 $(OUT)/$(1)/$(notdir $(1)): $(wildcard $(1)/*.c $(1)/*.h) Makefile

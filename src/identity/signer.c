@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "identity/signer.h"
+
+#include <inttypes.h>
+#include <sodium.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/file.h"
+#include "core/checkpoint.h"
+#include "core/merkle.h"
+
+struct request {
+    uint64_t old_size;
+    struct merkle_proof proof;
+    struct checkpoint next;
+};
+
+int
+signer_open(struct signer *signer_out, const char *directory,
+            struct error *err)
+{
+    scoped_buffer key = { 0 }, heads = { 0 };
+    struct signer signer = { 0 };
+
+    buffer_printf(&key, "%s/key", directory);
+    buffer_printf(&heads, "%s/heads", directory);
+    if (file_make_directory(heads.bytes, 0700, err) != 0 ||
+        sign_key_open(key.bytes, &signer.key, err) != 0)
+        return error_prefix(err, "signer");
+    signer.heads = buffer_take(&heads);
+    *signer_out = signer;
+    return 0;
+}
+
+void
+signer_close(struct signer *signer)
+{
+    free(signer->heads);
+    sodium_memzero(signer, sizeof(*signer));
+}
+
+static void
+head_path(struct buffer *out, const struct signer *signer, const char *origin)
+{
+    buffer_printf(out, "%s/", signer->heads);
+    checkpoint_add_file_name(out, origin);
+}
+
+/* An absent file is a log that was never signed; one that cannot be read or
+ * understood is a failure, never a fresh start. */
+static int
+head_read(const struct signer *signer, const char *origin,
+          struct checkpoint *last_out, struct error *err)
+{
+    struct checkpoint last = { .size = 0 };
+    scoped_buffer path = { 0 }, text = { 0 };
+
+    head_path(&path, signer, origin);
+    (void)snprintf(last.origin, sizeof(last.origin), "%s", origin);
+    digest_of("", 0, &last.root);
+    if (file_read(path.bytes, CHECKPOINT_NOTE_MAX, &text, err) != 0) {
+        if (err->code != ERROR_NOT_FOUND)
+            return -1;
+    } else if (checkpoint_parse_body(buffer_text(&text), text.size, &last) !=
+                   text.size ||
+               text.size == 0 || strcmp(last.origin, origin) != 0) {
+        return error_set(err, ERROR_INTERNAL,
+                         "the state of this log is damaged");
+    }
+    *last_out = last;
+    return 0;
+}
+
+static int
+head_write(const struct signer *signer, const struct checkpoint *next,
+           struct error *err)
+{
+    scoped_buffer path = { 0 }, text = { 0 };
+
+    head_path(&path, signer, next->origin);
+    checkpoint_add_body(&text, next);
+    return file_write(path.bytes, text.bytes, text.size, 0600, err);
+}
+
+/* The line at *at without its newline; 0, or -1 when there is none. */
+static int
+next_line(const char **at, const char *end, const char **line_out,
+          size_t *size_out)
+{
+    const char *stop = *at < end ? memchr(*at, '\n', (size_t)(end - *at))
+                                 : NULL;
+
+    if (stop == NULL)
+        return -1;
+    *line_out = *at;
+    *size_out = (size_t)(stop - *at);
+    *at = stop + 1;
+    return 0;
+}
+
+static int
+parse_old_size(const char *text, size_t size, uint64_t *old_out)
+{
+    uint64_t old = 0;
+
+    if (size == 0 || size > 18 || (size > 1 && text[0] == '0'))
+        return -1;
+    for (size_t i = 0; i < size; i++) {
+        if (text[i] < '0' || text[i] > '9')
+            return -1;
+        old = 10 * old + (uint64_t)(text[i] - '0');
+    }
+    *old_out = old;
+    return 0;
+}
+
+static int
+parse_sign(const char *text, size_t size, struct request *out)
+{
+    const char *at = text, *end = text + size, *line;
+    size_t line_size;
+
+    if (next_line(&at, end, &line, &line_size) != 0 || line_size < 5 ||
+        parse_old_size(line + 5, line_size - 5, &out->old_size) != 0)
+        return -1;
+    out->proof.count = 0;
+    for (;;) {
+        if (next_line(&at, end, &line, &line_size) != 0)
+            return -1;
+        if (line_size == 0)
+            break;
+        if (out->proof.count >= MERKLE_PROOF_MAX ||
+            base64_decode(line, line_size,
+                          out->proof.hash[out->proof.count++].bytes,
+                          DIGEST_SIZE) != DIGEST_SIZE)
+            return -1;
+    }
+    return at < end && checkpoint_parse_body(at, (size_t)(end - at),
+                                             &out->next) == (size_t)(end - at)
+               ? 0
+               : -1;
+}
+
+static void
+refuse(struct buffer *answer, const char *name, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+
+static void
+refuse(struct buffer *answer, const char *name, const char *fmt, ...)
+{
+    char text[256];
+    va_list args;
+
+    va_start(args, fmt);
+    (void)vsnprintf(text, sizeof(text), fmt, args);
+    va_end(args);
+    buffer_printf(answer, "refused %s\n%s\n", name, text);
+}
+
+/* True when the answer is a refusal. */
+static bool
+refuse_step(const struct checkpoint *last, const struct request *request,
+            struct buffer *answer)
+{
+    const struct checkpoint *next = &request->next;
+
+    if (next->size < last->size)
+        refuse(answer, "rollback",
+               "size %" PRIu64 " is below %" PRIu64 ", which was signed",
+               next->size, last->size);
+    else if (next->size == last->size &&
+             digest_compare(&next->root, &last->root) != 0)
+        refuse(answer, "fork", "another root of size %" PRIu64 " was signed",
+               last->size);
+    else if (next->size == last->size)
+        return false;
+    else if (request->old_size != last->size)
+        refuse(answer, "stale", "the size signed last is %" PRIu64,
+               last->size);
+    else if (!merkle_check_consistency(last->size, &last->root, next->size,
+                                       &next->root, request->proof.hash,
+                                       request->proof.count))
+        refuse(answer, "proof",
+               "size %" PRIu64 " is not shown to extend size %" PRIu64,
+               next->size, last->size);
+    else
+        return false;
+    return true;
+}
+
+static void
+answer_sign(const struct signer *signer, const struct request *request,
+            struct buffer *answer)
+{
+    struct checkpoint last;
+    struct error err;
+
+    if (head_read(signer, request->next.origin, &last, &err) != 0) {
+        refuse(answer, "failed", "%s", err.text);
+        return;
+    }
+    if (refuse_step(&last, request, answer))
+        return;
+    if (request->next.size > last.size &&
+        head_write(signer, &request->next, &err) != 0) {
+        refuse(answer, "failed", "%s", err.text);
+        return;
+    }
+    buffer_add_text(answer, "ok\n");
+    checkpoint_sign(answer, &request->next, &signer->key);
+}
+
+static void
+answer_head(const struct signer *signer, const char *origin,
+            struct buffer *answer)
+{
+    struct checkpoint last;
+    struct error err;
+
+    if (head_read(signer, origin, &last, &err) != 0) {
+        refuse(answer, "failed", "%s", err.text);
+        return;
+    }
+    buffer_add_text(answer, "head\n");
+    checkpoint_add_body(answer, &last);
+}
+
+void
+signer_answer(const struct signer *signer, const char *request, size_t size,
+              struct buffer *answer_out)
+{
+    char origin[RECORD_ORIGIN_MAX] = { 0 };
+    struct request sign = { 0 };
+
+    if (size >= 5 && memcmp(request, "sign ", 5) == 0 &&
+        parse_sign(request, size, &sign) == 0) {
+        answer_sign(signer, &sign, answer_out);
+        return;
+    }
+    if (size > 6 && size - 6 < sizeof(origin) &&
+        memcmp(request, "head ", 5) == 0 && request[size - 1] == '\n') {
+        memcpy(origin, request + 5, size - 6);
+        if (strlen(origin) == size - 6 && checkpoint_origin_valid(origin)) {
+            answer_head(signer, origin, answer_out);
+            return;
+        }
+    }
+    refuse(answer_out, "malformed", "not a request");
+}

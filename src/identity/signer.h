@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef IDENTITY_SIGNER_H
+#define IDENTITY_SIGNER_H
+
+#include <stddef.h>
+
+#include "base/buffer.h"
+#include "base/error.h"
+#include "base/sign.h"
+
+/*
+ * May this head be signed, given the heads that were signed before?
+ *
+ * The rules of bulkhead-signer, without its socket.  A request is one of
+ *
+ *   sign OLD-SIZE\n  {BASE64 HASH\n}  \n  ORIGIN\n  SIZE\n  BASE64 ROOT\n
+ *   head ORIGIN\n
+ *
+ * where the hashes prove that the tree of SIZE extends the one of OLD-SIZE
+ * that was signed last.  The answer is one of
+ *
+ *   ok\n     and the signed note
+ *   head\n   and the three lines signed last, size 0 when there are none
+ *   refused NAME\n  and a sentence; NAME is one of
+ *       malformed  not a request
+ *       rollback   smaller than what was signed last
+ *       fork       the same size as signed last, with another root
+ *       stale      OLD-SIZE is not the size signed last; the sentence says it
+ *       proof      the proof does not hold
+ *       failed     the state cannot be read or written
+ *
+ * The head is on disk before its signature leaves, so after a crash the same
+ * request gets the same answer and no other head of that size ever does.
+ */
+
+#define SIGNER_REQUEST_MAX 8192U
+#define SIGNER_ANSWER_MAX 8192U
+
+struct signer {
+    char *heads; /* directory: one file for each origin; owned */
+    struct sign_key key;
+};
+
+/* directory (which must exist) holds "key" (0600, made at first) and
+ * "heads/". */
+int signer_open(struct signer *signer_out, const char *directory,
+                struct error *err);
+void signer_close(struct signer *signer);
+
+/* Appends the answer to a request of `size` bytes. */
+void signer_answer(const struct signer *signer, const char *request,
+                   size_t size, struct buffer *answer_out);
+
+#endif
