@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef CORE_LIFECYCLE_H
+#define CORE_LIFECYCLE_H
+
+#include "core/change.h"
+
+/*
+ * What does an event do to a workload and its instances?
+ *
+ *   instance  assigned -> starting -> running -> exited -> released
+ *             any live one -> lost -> running again | exited | released
+ *   workload  assigned -> starting -> running -> succeeded | failed
+ *             running -> preempting | lost -> waiting again, through the gate
+ *             running -> cancelling -> cancelled
+ *
+ * Every function may be called twice for the same event, late, or for an
+ * instance of an earlier attempt: terminal states absorb.  Cards and quota
+ * come back only by lifecycle_released, keyed by the instance, once.  The
+ * caller has checked that the event comes from the instance's own node and
+ * incarnation.
+ */
+
+#define EXIT_CHECKPOINTED 75 /* sysexits EX_TEMPFAIL: saved, run me again */
+
+/* The runner is at it; then the process runs. */
+void lifecycle_starting(struct changes *changes, struct ref instance);
+void lifecycle_started(struct changes *changes, struct ref instance);
+/* It could not be started; release is still to be confirmed. */
+void lifecycle_start_failed(struct changes *changes, struct ref instance,
+                            const char *why);
+/* The process is gone.  exit_code 0..255 (128 + signal when killed). */
+void lifecycle_exited(struct changes *changes, struct ref instance,
+                      int64_t exit_code, bool oom);
+/* Nothing of it is left on node and cards: bindings close, cards wait for
+ * their handover, and with the last instance the workload moves on. */
+void lifecycle_released(struct changes *changes, struct ref instance);
+/* The node's lease is over: its instances are lost, their cards stay bound. */
+void lifecycle_lost(struct changes *changes, struct ref node);
+/* A lost instance was seen alive again. */
+void lifecycle_back(struct changes *changes, struct ref instance);
+/* The platform saw a checkpoint; time is the observer's, ms UTC. */
+void lifecycle_checkpoint(struct changes *changes, struct ref instance,
+                          int64_t step, int64_t time_ms);
+
+/* Stops a live workload with notice (reason goes to the process) and moves it
+ * to state: WORKLOAD_PREEMPTING or WORKLOAD_CANCELLING.  proof: JSON text or
+ * NULL.  Instances that were not started yet are stopped at once. */
+void lifecycle_stop(struct changes *changes, struct ref workload, int state,
+                    const char *reason, const char *proof);
+/* Deletes the parts that are held for a workload. */
+void lifecycle_drop_holds(struct changes *changes, struct ref workload);
+
+/* Grace in force for a workload, ms: its own, capped, or the platform's. */
+int64_t lifecycle_grace(const struct world *world,
+                        const struct workload *workload);
+bool lifecycle_is_waiting(int workload_state); /* held, gated, queued */
+bool lifecycle_is_live(int workload_state);    /* assigned .. lost */
+bool lifecycle_is_over(int workload_state);    /* terminal */
+
+#endif

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef CORE_MANIFEST_H
+#define CORE_MANIFEST_H
+
+#include "base/json.h"
+#include "core/change.h"
+
+/*
+ * What does the workload run?  The `spec` document of a workload:
+ *
+ *   {"command": ["/bin/train", "--steps", "9"],     1..256 strings
+ *    "env": {"NAME": "value"},                      at most 256
+ *    "volumes": [{"volume": id or name, "path": "/data", "read_only": false}],
+ *    "ports": [{"name": "http", "port": 8080}],     at most 16
+ *    "workdir": "/data"}
+ *
+ * Every key is optional but command, no other key is taken.  Volumes belong
+ * to the same project; paths are absolute, without "..", and do not nest.
+ */
+
+/* Checks the document and gives its canonical form with volumes as ids (a new
+ * reference).  pointer is the JSON pointer of the document in the body. */
+int manifest_check(const struct world *world, struct ref project,
+                   const json_t *spec, const char *pointer,
+                   json_t **canonical_out, struct error *err);
+
+/* The volumes that a stored spec names, at most max; returns how many. */
+#define MANIFEST_VOLUMES_MAX 16
+size_t manifest_volumes(const struct world *world, const struct blob *spec,
+                        struct ref *volumes_out, size_t max);
+
+#endif

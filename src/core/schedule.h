@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef CORE_SCHEDULE_H
+#define CORE_SCHEDULE_H
+
+#include "core/reason.h"
+
+/*
+ * Who starts next, where, and who has to make room?
+ *
+ * One pass looks at every waiting workload once, in the order of the queue.
+ * A step is one decision of a pass.  Between two steps the caller applies the
+ * set; the scheduler then goes on where it was.  When anything else changed
+ * the world, or time brought something due, the next step begins a new pass.
+ * The scheduler holds caches only: a new one decides the same.
+ */
+
+struct scheduler;
+
+struct scheduler *scheduler_new(void);
+void scheduler_free(struct scheduler *scheduler);
+
+/* Puts the next decision into the (empty) set and returns true, or returns
+ * false when there is nothing to decide now.  A set that is dropped instead
+ * of applied only makes the next step start over. */
+bool schedule_step(struct scheduler *scheduler, struct changes *changes);
+
+enum schedule_what {
+    SCHEDULE_NOTHING,
+    SCHEDULE_REASON,   /* waiting workloads: gated, queued, numbers changed */
+    SCHEDULE_ASSIGN,   /* a workload got cards */
+    SCHEDULE_NOMINATE, /* victims got notice, parts are held for it */
+    SCHEDULE_EXPIRE,   /* a nomination ran out */
+    SCHEDULE_STOP,     /* longest run time is over */
+    SCHEDULE_RETIRE,   /* finished history left the memory */
+};
+/* What the last step decided, and about whom (none: several). */
+struct schedule_decision {
+    enum schedule_what what;
+    struct ref workload;
+    size_t victims;
+};
+struct schedule_decision schedule_last(const struct scheduler *scheduler);
+/* Stable text: "assign", "nominate", ... */
+const char *schedule_what_text(enum schedule_what what);
+
+/* When the next step could find something without another change; the
+ * caller need not call before, and may always. */
+int64_t schedule_due_ms(const struct scheduler *scheduler);
+
+#endif
