@@ -9,6 +9,7 @@
  * images of the objects that it creates or changes, without touching the
  * world; world_apply puts all of them in at once and cannot fail.  A change
  * set that is dropped has had no effect: that is what dry_run does.
+ * A set is applied before the next one is begun, or dropped.
  *
  *     decide(const struct world *, command, context) -> change set | error
  */
@@ -27,6 +28,9 @@ struct change {
     struct ref ref;
     void *image; /* PUT: the whole new struct; else NULL */
     struct id id;
+    /* set by world_apply, for watches */
+    struct ref scope;
+    uint64_t revision;
 };
 
 struct changes {
@@ -38,15 +42,16 @@ struct changes {
     size_t room;
     uint32_t reserved[KIND_COUNT];
     uint64_t seq;
+    uint64_t generation; /* of the world when the set was begun */
 };
 
 /* Starts an empty set; everything in it lives as long as the arena. */
 struct changes *change_begin(struct arena *arena, const struct world *world,
                              struct context context);
 
-/* A zeroed image of a new object with id, self, seq, created_ms, parent and
- * name set (name may be "").  LIFE_HISTORY kinds get an id only and never
- * enter the world.  Doc members are owned by the set until applied. */
+/* A zeroed image of a new object with id, self, seq, created_ms, parent,
+ * scope and name set (name may be "").  LIFE_HISTORY kinds never enter the
+ * world (self stays none). */
 void *change_create(struct changes *changes, enum kind kind,
                     struct ref parent, const char *name)
     __attribute__((returns_nonnull));

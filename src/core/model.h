@@ -56,6 +56,8 @@ struct platform {
     int64_t max_run_default_ms;    /* 0: none */
     int64_t min_run_ms; /* before a second preemption, except for guarantee */
     int64_t restart_max;
+    /* derived */
+    uint64_t scope_revision;
 };
 
 enum pool_kind { POOL_SHARED, POOL_DEDICATED };
@@ -174,8 +176,10 @@ struct tenant { /* below the platform */
     int64_t number; /* small, never reused: network and uid plans */
     struct blob *pools;      /* JSON list of pool ids; null: shared ones */
     struct blob *classes;    /* JSON list of class ids; null: all */
-    struct blob *priorities; /* JSON list of priority ids; null: all up to
-                                production */
+    struct blob *priorities; /* JSON list of priority ids; null: all that do
+                                not preempt across tenants */
+    /* derived */
+    uint64_t scope_revision;
 };
 
 struct unit { /* below a tenant or a unit, at most 3 deep */
@@ -468,8 +472,8 @@ struct event {
     int64_t index;        /* in its log, dense from 0 */
     int64_t time_ms;
     uint8_t leaf[32];     /* Merkle leaf hash */
-    uint8_t salt[32];
-    struct blob *body;    /* canonical record, base64 */
+    struct blob *body;     /* the record's entry, base64 */
+    struct blob *personal; /* its personal part, base64; NULL: erased */
     char verb[NAME_MAX_SIZE];
     char actor[40];
     char target[40];

@@ -109,9 +109,9 @@ enum field_flag {
     FIELD_UPDATE = 2,    /* a client may change it afterwards */
     FIELD_REQUIRED = 4,  /* must be given at creation */
     FIELD_SECRET = 8,    /* never in JSON, OpenAPI or audit */
-    FIELD_INDEX = 16,    /* FIELD_REF, immutable: world keeps a list per
-                            target; at most WORLD_INDEXES per kind */
-    FIELD_UNIQUE = 32,   /* FIELD_BYTES: found by world_find_digest */
+    FIELD_INDEX = 16,    /* FIELD_REF: the world keeps a list per target; at
+                            most WORLD_INDEXES per kind */
+    FIELD_UNIQUE = 32,   /* FIELD_BYTES, immutable: world_find_digest */
     FIELD_PLATFORM = 64, /* in JSON only for platform-level viewers */
 };
 

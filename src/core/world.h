@@ -107,6 +107,11 @@ uint64_t world_revision(const struct world *world, struct ref scope);
 /* Counts change sets since the process started; for waiting on durability. */
 uint64_t world_generation(const struct world *world);
 
+/* --- soft state: kept in memory alone, lost at a restart --- */
+
+void world_touch_node(struct world *world, struct ref node, int64_t now_ms);
+void world_touch_apikey(struct world *world, struct ref key, int64_t now_ms);
+
 /* --- loading at start (control/load only) --- */
 
 /* Takes a slot for an object whose image comes later. */

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef CORE_WORLD_PRIVATE_H
+#define CORE_WORLD_PRIVATE_H
+
+#include "core/change.h"
+#include "core/table.h"
+
+/* The inside of the world, for world.c, tally.c and apply.c only. */
+
+#define CHUNK_OBJECTS 128
+
+struct shelf {
+    size_t size;        /* of one object */
+    char **chunks;
+    size_t chunk_count;
+    uint32_t used;      /* slots ever used are 1 .. used - 1 */
+    uint32_t *free;     /* stack */
+    uint32_t free_count;
+    uint32_t free_room;
+    uint32_t first, last; /* list of the kind */
+    size_t count;
+};
+
+/* Card time of one project, pool and class in its newest month. */
+struct meter {
+    struct ref project, pool, class;
+    int64_t month_ms;
+    int64_t quantity; /* milli-card-ms */
+};
+
+struct world {
+    struct hash_key key;
+    struct shelf shelves[KIND_COUNT];
+    struct table ids;
+    struct table names;
+    struct table digests;
+    struct table lists;  /* (kind, slot, target) -> first and last */
+    struct table meter_index; /* (project, pool, class) -> number in meters */
+    struct meter *meters;
+    size_t meter_count;
+    struct ref platform;
+    uint64_t seq;
+    uint64_t generation;
+};
+
+/* The slot, live or only reserved. */
+void *world_slot(const struct world *world, struct ref ref);
+/* Makes slots up to index exist. */
+void world_grow(struct world *world, enum kind kind, uint32_t index);
+/* Puts a filled slot into all indexes; its lists are kept in seq order. */
+void world_link(struct world *world, struct ref ref);
+void world_unlink(struct world *world, struct ref ref);
+/* Adds (sign 1) or takes away (-1) what an object uses of cards, nodes and
+ * quotas.  A new quota is counted from what is live. */
+void tally_object(struct world *world, enum kind kind, const void *object,
+                  int sign);
+void tally_fact(struct world *world, const struct fact *fact);
+void tally_quota(struct world *world, struct quota *quota);
+void tally_card_time(struct world *world, struct ref project, struct ref pool,
+                     struct ref class, int64_t month_ms, int64_t quantity);
+
+#endif
