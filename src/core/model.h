@@ -79,6 +79,7 @@ enum node_state {
 struct node { /* below a pool */
     struct object object;
     int state; /* enum node_state */
+    int resume; /* the state that a lost node goes back to */
     uint8_t public_key[32];
     char boot[40];
     int64_t epoch;    /* of the agent's key, from enrolment on */

@@ -116,6 +116,8 @@ static const struct field pool_fields[] = {
 };
 static const struct field node_fields[] = {
     ENUM(node, state, U, node_state_names, "whether it takes work"),
+    ENUM(node, resume, 0, node_state_names,
+         "state that it had before it was lost"),
     BYTES(node, public_key, FIELD_PLATFORM, "Ed25519 key of its agent"),
     TEXT(node, boot, FIELD_PLATFORM, "boot id that its agent reported"),
     AMOUNT(node, epoch, FIELD_PLATFORM, "enrolment count"),

@@ -6,7 +6,6 @@
 #include "base/buffer.h"
 #include "base/error.h"
 #include "base/sign.h"
-#include "core/report.h"
 
 /*
  * What does an agent say to the control plane, and how do both know that it
@@ -15,11 +14,9 @@
  * The agent dials out; two routes, both POST with a JSON body:
  *
  *   /agent/v1/enrol  once, with a join token: {"protocol", "token", "node"
- *                    (name), "public_key" (hex), "facts"} ->
+ *                    (name), "public_key" (hex)} ->
  *                    {"protocol", "node" (id), "epoch", "public_key" (hex)}
- *   /agent/v1/sync   {"protocol", "known", "wait_ms", "challenge",
- *                    "inventory", "instances", "releases", "scrubs",
- *                    "volumes", "logs"} -> an order (engine/order.h)
+ *   /agent/v1/sync   a report (engine/sync.h) -> an order (engine/order.h)
  *
  * Headers of a request: X-Bulkhead-Node (id; absent when enrolling), -Boot,
  * -Epoch (0 when enrolling), -Sequence, -Signature.  The signature is Ed25519
@@ -101,13 +98,6 @@ struct message_enrolled {
     uint8_t public_key[SIGN_PUBLIC_SIZE]; /* the control plane's */
 };
 
-struct message_sync {
-    const char *known;     /* revision of the last order, "" for none */
-    int64_t wait_ms;       /* the answer may wait so long for news */
-    const char *challenge; /* the text asked for, "" for none */
-    struct report report;
-};
-
 /* Writers append canonical JSON.  Readers are strict: unknown, missing, and
  * out-of-bounds fields fail with ERROR_INVALID and the field's name; texts
  * live in the arena. */
@@ -120,9 +110,5 @@ void message_enrolled_write(struct buffer *out,
 int message_enrolled_parse(struct arena *arena, const char *bytes,
                            size_t size, struct message_enrolled *message_out,
                            struct error *err);
-void message_sync_write(struct buffer *out,
-                        const struct message_sync *message);
-int message_sync_parse(struct arena *arena, const char *bytes, size_t size,
-                       struct message_sync *message_out, struct error *err);
 
 #endif

@@ -1,0 +1,328 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "engine/codec.h"
+
+#include <assert.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/digest.h"
+#include "base/json.h"
+
+static bool
+is_plain(const char *text)
+{
+    for (const unsigned char *s = (const unsigned char *)text; *s != 0; s++)
+        if (*s < 0x20 || *s == 0x7F)
+            return false;
+    return true;
+}
+
+static bool
+is_id(const char *text)
+{
+    static const char allowed[] = "abcdefghijklmnopqrstuvwxyz"
+                                  "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                                  "._:-_";
+
+    return text[0] != '\0' && text[strspn(text, allowed)] == '\0';
+}
+
+/* Puts "/key" or "/key/index" before the pointer of an inner error. */
+static int
+inside(struct error *err, const char *key, size_t index)
+{
+    char field[ERROR_FIELD_MAX];
+
+    (void)snprintf(field, sizeof(field), "/%s/%zu%.*s", key, index,
+                   (int)(sizeof(field) - 40), err->field);
+    memcpy(err->field, field, sizeof(field));
+    return -1;
+}
+
+static int
+bad_field(struct error *err, const char *name, const char *rule)
+{
+    char pointer[ERROR_FIELD_MAX];
+
+    (void)snprintf(pointer, sizeof(pointer), "/%s", name);
+    return error_field(err, pointer, "field \"%s\" %s", name, rule);
+}
+
+static int
+read_text(struct arena *arena, const struct codec_field *field,
+          const json_t *object, void *member, struct error *err)
+{
+    const char *text = "";
+
+    if (json_text(object, field->name, true, (size_t)field->max, &text,
+                  err) != 0)
+        return -1;
+    if (field->type == CODEC_ID && !is_id(text))
+        return bad_field(err, field->name,
+                         "must be letters, digits and any of \"._:-_\"");
+    if (!is_plain(text))
+        return bad_field(err, field->name, "has control characters");
+    text = arena_strdup(arena, text);
+    memcpy(member, &text, sizeof(text));
+    return 0;
+}
+
+static int
+read_enum(const struct codec_field *field, const json_t *object,
+          void *member, struct error *err)
+{
+    const char *text = "";
+
+    if (json_text(object, field->name, true, 64, &text, err) != 0)
+        return -1;
+    for (int i = 0; field->names[i] != NULL; i++) {
+        if (strcmp(field->names[i], text) == 0) {
+            memcpy(member, &i, sizeof(i));
+            return 0;
+        }
+    }
+    return bad_field(err, field->name, "is not one of the known words");
+}
+
+static int
+read_hex(const struct codec_field *field, const json_t *object, void *member,
+         struct error *err)
+{
+    const char *text = "";
+
+    if (json_text(object, field->name, true, 2 * (size_t)field->max, &text,
+                  err) != 0)
+        return -1;
+    if (hex_decode(text, member, (size_t)field->max) != 0)
+        return bad_field(err, field->name,
+                         "must be hexadecimal of the right length");
+    return 0;
+}
+
+static int
+read_field(struct arena *arena, const struct codec_field *field,
+           const json_t *object, void *record, struct error *err)
+{
+    void *member = (char *)record + field->offset;
+
+    switch (field->type) {
+    case CODEC_TEXT:
+    case CODEC_ID:
+        return read_text(arena, field, object, member, err);
+    case CODEC_INT:
+        return json_int(object, field->name, true, field->min, field->max,
+                        member, err);
+    case CODEC_BOOL:
+        return json_bool(object, field->name, true, member, err);
+    case CODEC_ENUM:
+        return read_enum(field, object, member, err);
+    case CODEC_HEX:
+        return read_hex(field, object, member, err);
+    case CODEC_MINE:
+        return 0;
+    }
+    return 0;
+}
+
+static bool
+is_known(const struct codec *codec, const char *key)
+{
+    for (size_t i = 0; i < codec->count; i++)
+        if (strcmp(codec->fields[i].name, key) == 0)
+            return true;
+    return false;
+}
+
+int
+codec_read(struct arena *arena, const struct codec *codec,
+           const json_t *object, void *record, struct error *err)
+{
+    const char *key;
+    json_t *item;
+
+    if (!json_is_object(object))
+        return error_set(err, ERROR_INVALID, "a JSON object is expected");
+    json_object_foreach((json_t *)(uintptr_t)object, key, item)
+        if (!is_known(codec, key))
+            return error_set(err, ERROR_INVALID, "unknown field \"%.60s\"",
+                             key);
+    for (size_t i = 0; i < codec->count; i++)
+        if (read_field(arena, &codec->fields[i], object, record, err) != 0)
+            return -1;
+    return 0;
+}
+
+static json_t *
+write_text(const void *member)
+{
+    const char *text;
+    scoped_buffer clean = { 0 };
+    json_t *value;
+
+    memcpy(&text, member, sizeof(text));
+    if (text == NULL)
+        text = "";
+    value = json_string(text);
+    if (value != NULL)
+        return value;
+    /* Bytes of the node's world need not be UTF-8; the message must be. */
+    for (; *text != '\0'; text++)
+        buffer_add_byte(&clean, (unsigned char)*text < 0x80
+                                    ? (unsigned char)*text
+                                    : '?');
+    return json_string(buffer_text(&clean));
+}
+
+static json_t *
+write_hex(const struct codec_field *field, const void *member)
+{
+    char text[2 * 64 + 1];
+
+    assert(field->max <= 64);
+    hex_encode(member, (size_t)field->max, text);
+    return json_string(text);
+}
+
+static json_t *
+write_field(const struct codec_field *field, const void *record)
+{
+    const void *member = (const char *)record + field->offset;
+    int64_t number;
+    bool flag;
+    int word;
+
+    switch (field->type) {
+    case CODEC_TEXT:
+    case CODEC_ID:
+        return write_text(member);
+    case CODEC_INT:
+        memcpy(&number, member, sizeof(number));
+        return json_integer(number);
+    case CODEC_BOOL:
+        memcpy(&flag, member, sizeof(flag));
+        return json_boolean(flag);
+    case CODEC_ENUM:
+        memcpy(&word, member, sizeof(word));
+        return json_string(field->names[word]);
+    case CODEC_HEX:
+        return write_hex(field, member);
+    case CODEC_MINE:
+        break;
+    }
+    return NULL;
+}
+
+json_t *
+codec_write(const struct codec *codec, const void *record)
+{
+    json_t *object = json_object();
+
+    assert(object != NULL);
+    for (size_t i = 0; i < codec->count; i++)
+        if (codec->fields[i].type != CODEC_MINE)
+            (void)json_object_set_new(object, codec->fields[i].name,
+                                      write_field(&codec->fields[i], record));
+    return object;
+}
+
+static int
+check_list(const json_t *list, const char *key, size_t max,
+           struct error *err)
+{
+    if (!json_is_array(list))
+        return bad_field(err, key, "must be a list");
+    if (json_array_size(list) > max)
+        return bad_field(err, key, "has too many items");
+    return 0;
+}
+
+int
+codec_read_list(struct arena *arena, const struct codec *codec,
+                const json_t *parent, const char *key, size_t max,
+                int (*read)(struct arena *arena, const json_t *item,
+                            void *record, struct error *err),
+                void **list_out, size_t *count_out, struct error *err)
+{
+    const json_t *list = json_object_get(parent, key);
+    size_t count;
+    char *records;
+
+    *list_out = NULL;
+    *count_out = 0;
+    if (list == NULL || json_is_null(list))
+        return 0;
+    if (check_list(list, key, max, err) != 0)
+        return -1;
+    count = json_array_size(list);
+    records = arena_alloc(arena, count * codec->size);
+    for (size_t i = 0; i < count; i++) {
+        const json_t *item = json_array_get(list, i);
+        void *record = records + i * codec->size;
+
+        if (codec_read(arena, codec, item, record, err) != 0 ||
+            (read != NULL && read(arena, item, record, err) != 0))
+            return inside(err, key, i);
+    }
+    *list_out = records;
+    *count_out = count;
+    return 0;
+}
+
+json_t *
+codec_write_list(const struct codec *codec, const void *list, size_t count,
+                 void (*write)(json_t *item, const void *record))
+{
+    json_t *array = json_array();
+
+    assert(array != NULL);
+    for (size_t i = 0; i < count; i++) {
+        const void *record = (const char *)list + i * codec->size;
+        json_t *item = codec_write(codec, record);
+
+        if (write != NULL)
+            write(item, record);
+        (void)json_array_append_new(array, item);
+    }
+    return array;
+}
+
+int
+codec_read_ids(struct arena *arena, const json_t *parent, const char *key,
+               size_t max, size_t text_max, const char *const **list_out,
+               size_t *count_out, struct error *err)
+{
+    const json_t *list = json_object_get(parent, key);
+    const char **texts;
+
+    *list_out = NULL;
+    *count_out = 0;
+    if (list == NULL || json_is_null(list))
+        return 0;
+    if (check_list(list, key, max, err) != 0)
+        return -1;
+    texts = arena_alloc(arena, json_array_size(list) * sizeof(*texts));
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        const json_t *item = json_array_get(list, i);
+        const char *text = json_string_value(item);
+
+        if (text == NULL || json_string_length(item) > text_max ||
+            !is_id(text))
+            return bad_field(err, key, "holds something that is not an id");
+        texts[i] = arena_strdup(arena, text);
+    }
+    *list_out = texts;
+    *count_out = json_array_size(list);
+    return 0;
+}
+
+json_t *
+codec_write_ids(const char *const *list, size_t count)
+{
+    json_t *array = json_array();
+
+    assert(array != NULL);
+    for (size_t i = 0; i < count; i++)
+        (void)json_array_append_new(array, json_string(list[i]));
+    return array;
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef ENGINE_SYNC_H
+#define ENGINE_SYNC_H
+
+#include "base/arena.h"
+#include "base/buffer.h"
+#include "base/error.h"
+#include "core/report.h"
+
+/*
+ * What is in an agent's sync?
+ *
+ * {"protocol", "known", "wait_ms", "challenge",
+ *  "inventory": null | {"simulated", "cpu_milli", "memory_mib", "facts",
+ *     "cards": [{"uuid", "vendor", "model", "pci", "driver", "island",
+ *        "memory_mib", "compute_units", "numa", "health", "health_reason",
+ *        "foreign", "foreign_name"}]},
+ *  "instances": null | [{"instance", "incarnation", "state", "failure",
+ *     "retryable", "exit_code", "oom", "cpu_us", "checkpoint_step",
+ *     "checkpoint_ms"}],
+ *  "releases": [{"instance", "incarnation", "cards": [..]}],
+ *  "scrubs": [{"uuid", "verified", "text"}],
+ *  "volumes": [{"volume", "state", "failure"}],
+ *  "logs": [{"request", "bytes" (base64), "next", "complete", "truncated",
+ *     "failure"}]}
+ *
+ * Everything is repeated until an order shows that it was taken: nothing is
+ * lost with an answer.
+ */
+
+#define SYNC_FACTS_MAX 4096
+
+struct sync {
+    const char *known;     /* revision of the last order, "" for none */
+    int64_t wait_ms;       /* the answer may wait so long for news */
+    const char *challenge; /* the text asked for, "" for none */
+    struct report report;
+};
+
+void sync_write(struct buffer *out, const struct sync *sync);
+/* Strict; all of *sync_out lives in the arena. */
+int sync_parse(struct arena *arena, const char *bytes, size_t size,
+               struct sync *sync_out, struct error *err);
+
+#endif
