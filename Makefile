@@ -68,6 +68,15 @@ $(OUT)/%: src/%.c $(LIBS)
 	@mkdir -p $(@D)
 	@echo "  LD $@"
 	@$(CC) $(ALL_CFLAGS) -MMD -MP $< $(LIBS) $(ALL_LDFLAGS) $(LIBS_LINK) -o $@
+# A unit test links its own layer and those further inward only.
+from = $(if $(filter $(1),$(firstword $(2))),$(2),$(call from,$(1),$(wordlist 2,99,$(2))))
+libs_of = $(foreach l,$(call from,$(1),$(LAYERS)),$(if $(wildcard src/$(l)/*.c),$(OUT)/lib$(l).a))
+define unit
+$(OUT)/tests/unit/$(1)/%: $(OUT)/tests/unit/$(1)/%.o $(call libs_of,$(1))
+	@echo "  LD $$@"
+	@$$(CC) $$< $(call libs_of,$(1)) $$(ALL_LDFLAGS) $$(LIBS_LINK) -lcmocka -o $$@
+endef
+$(foreach l,$(LAYERS),$(eval $(call unit,$(l))))
 $(OUT)/tests/%: $(OUT)/tests/%.o $(LIBS)
 	@echo "  LD $@"
 	@$(CC) $< $(LIBS) $(ALL_LDFLAGS) $(LIBS_LINK) -lcmocka -o $@

@@ -165,6 +165,12 @@ world_get(const struct world *world, struct ref ref)
     return object->self.index != 0 ? object : NULL;
 }
 
+const void *
+world_get_kind(const struct world *world, enum kind kind, struct ref ref)
+{
+    return ref.kind == kind ? world_get(world, ref) : NULL;
+}
+
 struct ref
 world_platform_ref(const struct world *world)
 {

@@ -27,6 +27,9 @@ struct world *world_clone(const struct world *world);
 
 /* The object, NULL when ref is none or the object is gone. */
 const void *world_get(const struct world *world, struct ref ref);
+/* The same, NULL also when it is of another kind. */
+const void *world_get_kind(const struct world *world, enum kind kind,
+                           struct ref ref);
 
 /* world_workload(world, ref) and so on: typed, NULL when gone. */
 #define WORLD_KINDS(X)                                                        \
@@ -42,7 +45,7 @@ const void *world_get(const struct world *world, struct ref ref);
     static inline const struct name *world_##name(const struct world *world,  \
                                                   struct ref ref)             \
     {                                                                         \
-        return ref.kind == KIND_##KIND ? world_get(world, ref) : NULL;        \
+        return world_get_kind(world, KIND_##KIND, ref);                       \
     }
 WORLD_KINDS(WORLD_GETTER)
 #undef WORLD_GETTER
@@ -77,15 +80,16 @@ struct ref world_first_index(const struct world *world, enum kind kind,
 struct ref world_next_index(const struct world *world, unsigned slot,
                             struct ref ref);
 
-#define world_each(world, kind, ref)                                          \
-    for (struct ref ref = world_first(world, kind); !ref_is_none(ref);        \
-         ref = world_next(world, ref))
-#define world_each_child(world, kind, parent, ref)                            \
-    for (struct ref ref = world_first_child(world, kind, parent);             \
-         !ref_is_none(ref); ref = world_next_child(world, ref))
-#define world_each_index(world, kind, slot, target, ref)                      \
-    for (struct ref ref = world_first_index(world, kind, slot, target);       \
-         !ref_is_none(ref); ref = world_next_index(world, slot, ref))
+/* each: the name of the struct ref that the loop declares. */
+#define world_each(world, kind, each)                                         \
+    for (struct ref each = world_first(world, kind); !ref_is_none(each);      \
+         each = world_next(world, each))
+#define world_each_child(world, kind, target, each)                           \
+    for (struct ref each = world_first_child(world, kind, target);            \
+         !ref_is_none(each); each = world_next_child(world, each))
+#define world_each_index(world, kind, slot, target, each)                     \
+    for (struct ref each = world_first_index(world, kind, slot, target);      \
+         !ref_is_none(each); each = world_next_index(world, slot, each))
 
 size_t world_count(const struct world *world, enum kind kind);
 

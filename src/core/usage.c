@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "core/usage.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "core/month.h"
+#include "core/price.h"
+
+/* One piece of a card's time that has one owner and one class. */
+struct piece {
+    const struct card *card;
+    const struct binding *binding; /* NULL: the remainder */
+    enum usage_class usage;
+    int64_t milli;
+    int64_t from_ms, to_ms;
+};
+
+static void
+fill_owner(const struct changes *changes, const struct binding *binding,
+           struct fact *fact)
+{
+    const struct workload *workload =
+        change_get(changes, binding->workload);
+
+    fact->tenant = binding->object.scope;
+    fact->project = binding->project;
+    fact->user = binding->user;
+    fact->workload = binding->workload;
+    fact->pool = binding->pool;
+    fact->class = binding->class;
+    fact->attempt = workload != NULL ? workload->attempt : 0;
+}
+
+static void
+emit(struct changes *changes, const struct piece *piece, int64_t from_ms,
+     int64_t to_ms)
+{
+    const struct card *card = piece->card;
+    struct fact *fact = change_create(changes, KIND_FACT,
+                                      card->object.self, "");
+
+    memcpy(fact->source, "bulkheadd", sizeof("bulkheadd"));
+    fact->sequence = (int64_t)fact->object.seq;
+    fact->from_ms = from_ms;
+    fact->to_ms = to_ms;
+    fact->usage = (int)piece->usage;
+    fact->meter = METER_CARD_HOUR;
+    fact->milli = piece->milli;
+    fact->quantity = piece->milli * (to_ms - from_ms);
+    fact->card = card->object.self;
+    fact->node = card->object.parent;
+    fact->pool = world_ancestor(changes->world, KIND_POOL,
+                                card->object.parent);
+    memcpy(fact->model, card->model, sizeof(fact->model));
+    if (piece->binding != NULL)
+        fill_owner(changes, piece->binding, fact);
+    fact->price_nano = price_at(changes->world, METER_CARD_HOUR, card->model,
+                                fact->tenant, from_ms);
+}
+
+/* Cuts a piece at hours and price changes. */
+static void
+emit_cut(struct changes *changes, const struct piece *piece)
+{
+    int64_t from_ms = piece->from_ms;
+
+    while (piece->milli > 0 && from_ms < piece->to_ms) {
+        int64_t to_ms = hour_start(from_ms) + HOUR_MS;
+
+        if (to_ms > piece->to_ms)
+            to_ms = piece->to_ms;
+        to_ms = price_next_change(changes->world, METER_CARD_HOUR, from_ms,
+                                  to_ms);
+        emit(changes, piece, from_ms, to_ms);
+        from_ms = to_ms;
+    }
+}
+
+/* Is a part of the card kept for a nominated workload? */
+static bool
+is_held(const struct changes *changes, struct ref card)
+{
+    world_each_index(changes->world, KIND_HOLD, 0, card, ref)
+        if (change_get(changes, ref) != NULL)
+            return true;
+    return false;
+}
+
+enum usage_class
+usage_remainder(const struct changes *changes, struct ref ref)
+{
+    const struct card *card = change_get(changes, ref);
+    const struct node *node = change_get(changes, card->object.parent);
+
+    if (card->missing || node == NULL || node->state == NODE_LOST ||
+        card->health == HEALTH_UNKNOWN)
+        return USAGE_UNKNOWN;
+    if (node->state == NODE_MAINTENANCE)
+        return USAGE_MAINTENANCE;
+    if (card->health != HEALTH_HEALTHY || card->foreign ||
+        card->handover == HANDOVER_FAILED)
+        return USAGE_UNHEALTHY;
+    if (card->handover == HANDOVER_PENDING)
+        return USAGE_SCRUB;
+    return is_held(changes, ref) ? USAGE_RESERVED : USAGE_IDLE;
+}
+
+/* Bound time of one live binding from its own cut; returns its share if it
+ * was live for the whole of the card's open interval. */
+static int64_t
+cut_binding(struct changes *changes, const struct card *card, struct ref ref)
+{
+    int64_t now_ms = changes->context.now_ms;
+    const struct binding *binding = change_get(changes, ref);
+    struct piece piece = { .card = card, .usage = USAGE_BOUND };
+
+    if (binding == NULL || binding->to_ms != 0 || binding->cut_ms >= now_ms)
+        return 0;
+    assert(binding->cut_ms == card->cut_ms);
+    piece.binding = binding;
+    piece.milli = binding->milli;
+    piece.from_ms = binding->cut_ms;
+    piece.to_ms = now_ms;
+    emit_cut(changes, &piece);
+    ((struct binding *)change_update(changes, ref))->cut_ms = now_ms;
+    return binding->milli;
+}
+
+void
+usage_cut(struct changes *changes, struct ref ref)
+{
+    const struct card *card = change_get(changes, ref);
+    int64_t now_ms = changes->context.now_ms;
+    struct piece rest = { .milli = 1000 };
+
+    if (card == NULL || card->cut_ms >= now_ms)
+        return;
+    world_each_index(changes->world, KIND_BINDING, 0, ref, binding)
+        rest.milli -= cut_binding(changes, card, binding);
+    assert(rest.milli >= 0);
+    rest.card = card;
+    rest.usage = usage_remainder(changes, ref);
+    rest.from_ms = card->cut_ms;
+    rest.to_ms = now_ms;
+    emit_cut(changes, &rest);
+    ((struct card *)change_update(changes, ref))->cut_ms = now_ms;
+}
+
+void
+usage_cut_node(struct changes *changes, struct ref node)
+{
+    world_each_child(changes->world, KIND_CARD, node, card)
+        usage_cut(changes, card);
+}
+
+void
+usage_start(struct changes *changes, struct card *card)
+{
+    card->cut_ms = changes->context.now_ms;
+}
