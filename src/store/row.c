@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "store/row.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "base/clock.h"
+
+size_t
+row_column(enum kind kind, const char *name)
+{
+    size_t count = object_column_count(kind);
+
+    for (size_t i = 0; i < count; i++) {
+        bool is_text;
+
+        if (strcmp(object_column(kind, i, &is_text), name) == 0)
+            return i;
+    }
+    assert(!"a column of this kind");
+    return 0;
+}
+
+const char *
+row_text(enum kind kind, const struct value *values, const char *name)
+{
+    const struct value *value = &values[row_column(kind, name)];
+
+    return value->type == VALUE_TEXT ? value->text : NULL;
+}
+
+int64_t
+row_int(enum kind kind, const struct value *values, const char *name)
+{
+    const struct value *value = &values[row_column(kind, name)];
+
+    return value->type == VALUE_INT ? value->integer : 0;
+}
+
+static json_t *
+time_json(int64_t time_ms)
+{
+    char text[CLOCK_TEXT_MAX];
+
+    if (time_ms == 0)
+        return json_null();
+    clock_format(time_ms, text);
+    return json_string(text);
+}
+
+static json_t *
+document_json(const char *text)
+{
+    json_t *json = json_loads(text, JSON_DECODE_ANY, NULL);
+
+    /* Base64 and the like are documents that are no JSON. */
+    return json != NULL ? json : json_string(text);
+}
+
+static json_t *
+verbs_json(const char *text)
+{
+    json_t *list = json_array();
+
+    while (*text != '\0') {
+        size_t size = strcspn(text, " ");
+
+        (void)json_array_append_new(list, json_stringn(text, size));
+        text += size;
+        text += strspn(text, " ");
+    }
+    return list;
+}
+
+static json_t *
+field_json(const struct field *field, const struct value *value)
+{
+    if (value->type == VALUE_NULL)
+        return json_null();
+    if (value->type == VALUE_INT) {
+        if (field->type == FIELD_TIME)
+            return time_json(value->integer);
+        if (field->type == FIELD_BOOL)
+            return json_boolean(value->integer != 0);
+        return json_integer(value->integer);
+    }
+    if (field->type == FIELD_VERBS)
+        return verbs_json(value->text);
+    if (field->type == FIELD_DOC)
+        return document_json(value->text);
+    return json_string(value->text);
+}
+
+static void
+head_json(json_t *json, enum kind kind, const struct value *values)
+{
+    const char *parent = row_text(kind, values, "parent");
+
+    (void)json_object_set_new(json, "id",
+                              json_string(row_text(kind, values, "id")));
+    (void)json_object_set_new(json, "kind",
+                              json_string(schema_get(kind)->name));
+    (void)json_object_set_new(json, "parent",
+                              parent != NULL ? json_string(parent)
+                                             : json_null());
+    (void)json_object_set_new(json, "name",
+                              json_string(row_text(kind, values, "name")));
+    (void)json_object_set_new(
+        json, "version", json_integer(row_int(kind, values, "version")));
+    (void)json_object_set_new(
+        json, "revision", json_integer(row_int(kind, values, "revision")));
+    (void)json_object_set_new(
+        json, "created", time_json(row_int(kind, values, "created_ms")));
+    (void)json_object_set_new(
+        json, "updated", time_json(row_int(kind, values, "updated_ms")));
+}
+
+json_t *
+row_json(enum kind kind, const struct value *values, bool platform)
+{
+    const struct schema *schema = schema_get(kind);
+    json_t *json = json_object();
+
+    head_json(json, kind, values);
+    for (size_t i = 0; i < schema->field_count; i++) {
+        const struct field *field = &schema->fields[i];
+
+        if ((field->flags & FIELD_SECRET) != 0 ||
+            ((field->flags & FIELD_PLATFORM) != 0 && !platform))
+            continue;
+        (void)json_object_set_new(
+            json, field->name, field_json(field, &values[OBJECT_COLUMNS + i]));
+    }
+    return json;
+}
