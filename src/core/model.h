@@ -235,7 +235,8 @@ struct session { /* below a user */
 
 struct role { /* below the platform or a tenant */
     struct object object;
-    struct verbs verbs;
+    struct verbs verbs; /* to use */
+    struct verbs give;  /* to hand out */
     bool builtin;
 };
 
@@ -243,8 +244,8 @@ struct grant { /* below platform, tenant, unit or project */
     struct object object;
     struct ref subject; /* indexed */
     struct ref role;
-    struct verbs use;
-    struct verbs give;
+    struct verbs use;  /* mask: may do what the role has and this has */
+    struct verbs give; /* mask: the same for handing out */
     int64_t from_ms, to_ms; /* [from, to), 0: open */
     char sources[TEXT_MAX_SIZE];
     struct ref granter;

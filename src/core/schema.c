@@ -143,12 +143,12 @@ static const struct field card_fields[] = {
     AMOUNT(card, compute_units, 0, "compute units"),
     AMOUNT(card, numa, 0, "NUMA node"),
     TEXT(card, island, 0, "cards with direct links share it"),
-    ENUM(card, health, 0, health_names, "verdict"),
-    TEXT(card, health_reason, 0, "why"),
+    ENUM(card, health, U, health_names, "verdict"),
+    TEXT(card, health_reason, U, "why"),
     BOOL(card, simulated, 0, "not a real card"),
     BOOL(card, foreign, 0, "a process of nobody's is on it"),
     BOOL(card, missing, 0, "not in the last inventory"),
-    ENUM(card, handover, 0, handover_names, "between two tenants"),
+    ENUM(card, handover, U, handover_names, "between two tenants"),
     REF(card, last_tenant, FIELD_PLATFORM, KIND_TENANT, "last holder"),
     TIME(card, cut_ms, FIELD_PLATFORM, "metered up to here"),
 };
@@ -221,14 +221,15 @@ static const struct field session_fields[] = {
 };
 static const struct field role_fields[] = {
     VERBS(role, verbs, C | U | R, "what it allows"),
+    VERBS(role, give, C | U, "what it allows to hand out"),
     BOOL(role, builtin, 0, "shipped, cannot be changed"),
 };
 static const struct field grant_fields[] = {
     REF(grant, subject, C | R | FIELD_INDEX, KIND_NONE,
         "user or service account"),
     REF(grant, role, C | R, KIND_ROLE, "role"),
-    VERBS(grant, use, C, "may do; none given: the role's"),
-    VERBS(grant, give, C, "may hand out"),
+    VERBS(grant, use, C, "at most this of the role; none given: all"),
+    VERBS(grant, give, C, "hands out at most this; none given: the role's"),
     TIME(grant, from_ms, C, "valid from"),
     TIME(grant, to_ms, C, "valid up to, not including"),
     TEXT(grant, sources, C, "only from these networks"),
