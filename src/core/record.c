@@ -236,23 +236,47 @@ record_decode(const void *entry, size_t size, const void *personal,
     return 0;
 }
 
+void
+record_add_item(struct buffer *bundle, const void *item, size_t size)
+{
+    assert(size <= RECORD_SIZE_MAX);
+    buffer_add_byte(bundle, (unsigned char)(size >> 8));
+    buffer_add_byte(bundle, (unsigned char)size);
+    buffer_add(bundle, item, size);
+}
+
+int
+record_next_item(const uint8_t **at, const uint8_t *end,
+                 const uint8_t **item_out, size_t *size_out)
+{
+    const uint8_t *in = *at;
+    size_t size;
+
+    if (in == end)
+        return 0;
+    if (end - in < 2)
+        return -1;
+    size = (size_t)in[0] << 8 | in[1];
+    if ((size_t)(end - in) - 2 < size)
+        return -1;
+    *item_out = in + 2;
+    *size_out = size;
+    *at = in + 2 + size;
+    return 1;
+}
+
 const char *
 record_outcome_text(enum record_outcome outcome)
 {
-    switch (outcome) {
-    case RECORD_PENDING:
-        return "pending";
-    case RECORD_SUCCESS:
-        return "success";
-    case RECORD_FAILURE:
-        return "failure";
-    case RECORD_PARTIAL:
-        return "partial";
-    case RECORD_OUTCOME_COUNT:
-        break;
-    }
-    assert(!"an outcome");
-    return NULL;
+    static const char *const texts[RECORD_OUTCOME_COUNT] = {
+        [RECORD_PENDING] = "pending",
+        [RECORD_SUCCESS] = "success",
+        [RECORD_FAILURE] = "failure",
+        [RECORD_PARTIAL] = "partial",
+    };
+
+    assert(outcome < RECORD_OUTCOME_COUNT);
+    return texts[outcome];
 }
 
 static void

@@ -148,6 +148,14 @@ void record_add_json(struct buffer *out, const struct record *record);
 /* The same event as OCSF 1.x API Activity (class_uid 6003). */
 void record_add_ocsf(struct buffer *out, const struct record *record);
 
+/* Bundles of C2SP tlog-tiles: up to 256 items, each a big-endian u16 length and
+ * its bytes.  An item of length 0 in a bundle of personal parts is erased. */
+void record_add_item(struct buffer *bundle, const void *item, size_t size);
+/* Reads the item at *at and moves *at behind it: 1, 0 at the end, -1 when the
+ * bundle is cut. */
+int record_next_item(const uint8_t **at, const uint8_t *end,
+                     const uint8_t **item_out, size_t *size_out);
+
 const char *record_outcome_text(enum record_outcome outcome);
 
 /* A head in the facts of a heads record: "origin size root-base64\n". */

@@ -318,6 +318,30 @@ malformed_heads_are_refused(void **state)
     }
 }
 
+static void
+bundles_give_their_items_back_and_a_cut_shows(void **state)
+{
+    scoped_buffer bundle = { 0 };
+    const uint8_t *at, *item;
+    size_t size;
+
+    (void)state;
+    record_add_item(&bundle, "abc", 3);
+    record_add_item(&bundle, "", 0);
+    at = (const uint8_t *)bundle.bytes;
+    assert_int_equal(record_next_item(&at, at + bundle.size, &item, &size),
+                     1);
+    assert_int_equal(size, 3);
+    assert_memory_equal(item, "abc", 3);
+    assert_int_equal(record_next_item(&at, item + 5, &item, &size), 1);
+    assert_int_equal(size, 0);
+    assert_int_equal(record_next_item(&at, at, &item, &size), 0);
+    for (size_t cut = 1; cut < 5; cut++) {
+        at = (const uint8_t *)bundle.bytes;
+        assert_int_equal(record_next_item(&at, at + cut, &item, &size), -1);
+    }
+}
+
 int
 main(void)
 {
@@ -331,6 +355,7 @@ main(void)
         cmocka_unit_test(a_record_over_the_bound_is_refused_and_leaves_nothing),
         cmocka_unit_test(export_is_one_json_line_without_control_characters),
         cmocka_unit_test(export_as_ocsf_is_api_activity),
+        cmocka_unit_test(bundles_give_their_items_back_and_a_cut_shows),
         cmocka_unit_test(heads_read_back_in_order),
         cmocka_unit_test(malformed_heads_are_refused),
     };
