@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "control/desired.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/json.h"
+#include "core/object.h"
+
+/* The runner hands out host numbers up to here; above it, it picks one. */
+#define ADDRESS_MAX 4093
+#define PIDS_MAX 1024
+
+static void
+set_text(json_t *object, const char *key, const char *text)
+{
+    (void)json_object_set_new(object, key, json_string(text));
+}
+
+static void
+set_int(json_t *object, const char *key, int64_t value)
+{
+    (void)json_object_set_new(object, key, json_integer(value));
+}
+
+/* --- the start of one instance --- */
+
+/* "name@sha256:..." or "name". */
+static json_t *
+make_image(const char *image)
+{
+    json_t *object = json_object();
+    const char *at = strchr(image, '@');
+    size_t size = at != NULL ? (size_t)(at - image) : strlen(image);
+
+    (void)json_object_set_new(object, "name", json_stringn(image, size));
+    if (at != NULL)
+        set_text(object, "digest", at + 1);
+    return object;
+}
+
+/* Whole cards are given without an amount: all of their memory. */
+static void
+set_cards(const struct world *world, struct ref instance, json_t *start)
+{
+    const struct instance *image = world_instance(world, instance);
+    const struct class *class = world_class(world, image->class);
+    json_t *cards = json_array();
+    int64_t memory_mib = 0;
+
+    world_each_child(world, KIND_BINDING, instance, ref) {
+        const struct binding *binding = world_binding(world, ref);
+        const struct card *card = world_card(world, binding->card);
+
+        if (binding->to_ms != 0 || card == NULL)
+            continue;
+        (void)json_array_append_new(cards, json_string(card->uuid));
+        if (class != NULL && class->form == FORM_SOFT)
+            memory_mib = binding->memory_mib;
+    }
+    (void)json_object_set_new(start, "cards", cards);
+    set_int(start, "card_memory_mib", memory_mib);
+}
+
+static void
+set_volumes(json_t *start, const json_t *spec)
+{
+    const json_t *list = json_object_get(spec, "volumes");
+    json_t *volumes = json_array();
+    const char *checkpoint =
+        json_string_value(json_object_get(spec, "checkpoint"));
+
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        const json_t *item = json_array_get(list, i);
+        bool read_only = json_is_true(json_object_get(item, "read_only"));
+        const char *path = json_string_value(json_object_get(item, "path"));
+        json_t *volume = json_object();
+
+        (void)json_object_set(volume, "id", json_object_get(item, "volume"));
+        (void)json_object_set(volume, "path", json_object_get(item, "path"));
+        (void)json_object_set_new(volume, "read_only",
+                                  json_boolean(read_only));
+        (void)json_array_append_new(volumes, volume);
+        /* Unless it says where, checkpoints go to the first volume that can
+         * be written. */
+        if (checkpoint == NULL && !read_only)
+            checkpoint = path;
+    }
+    (void)json_object_set_new(start, "volumes", volumes);
+    if (checkpoint != NULL)
+        set_text(start, "checkpoint_dir", checkpoint);
+}
+
+static bool
+is_label(const char *text)
+{
+    size_t size = strlen(text);
+
+    return size > 0 && size < 60 &&
+           strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789-") == size &&
+           text[0] != '-' && text[size - 1] != '-';
+}
+
+static void
+set_name(const struct world *world, const struct instance *instance,
+         json_t *start)
+{
+    const struct object *workload =
+        world_object(world, instance->object.parent);
+    char name[NAME_MAX_SIZE + 24];
+
+    if (workload == NULL || !is_label(workload->name))
+        return;
+    (void)snprintf(name, sizeof(name), "%s-%lld", workload->name,
+                   (long long)instance->number);
+    if (strlen(name) < NAME_MAX_SIZE)
+        set_text(start, "hostname", name);
+}
+
+static void
+set_limits(const struct instance *instance, json_t *start)
+{
+    json_t *network = json_object();
+
+    set_int(network, "address",
+            instance->address <= ADDRESS_MAX ? instance->address : 0);
+    (void)json_object_set_new(start, "network", network);
+    set_int(start, "uid_base", instance->uid_base);
+    set_int(start, "cpu_milli", instance->cpu_milli);
+    set_int(start, "memory_mib", instance->memory_mib);
+    set_int(start, "pids_max", PIDS_MAX);
+}
+
+json_t *
+desired_start(const struct world *world, struct ref ref)
+{
+    const struct instance *instance = world_instance(world, ref);
+    const struct workload *workload =
+        world_workload(world, instance->object.parent);
+    json_t *start = json_object();
+    struct error ignored;
+    scoped_json spec = NULL;
+
+    assert(start != NULL && workload != NULL);
+    if (workload->spec != NULL)
+        spec = json_read(workload->spec->bytes, workload->spec->size,
+                         &ignored);
+    (void)json_object_set_new(start, "image", make_image(workload->image));
+    if (json_object_get(spec, "command") != NULL)
+        (void)json_object_set(start, "argv",
+                              json_object_get(spec, "command"));
+    if (json_object_get(spec, "env") != NULL)
+        (void)json_object_set(start, "env", json_object_get(spec, "env"));
+    if (json_object_get(spec, "workdir") != NULL)
+        (void)json_object_set(start, "cwd", json_object_get(spec, "workdir"));
+    set_cards(world, ref, start);
+    set_volumes(start, spec);
+    set_name(world, instance, start);
+    set_limits(instance, start);
+    return start;
+}
+
+/* --- the node --- */
+
+static const char *
+id_text(const struct world *world, struct ref ref, struct arena *arena)
+{
+    char text[ID_TEXT_MAX];
+
+    object_id_text(world, ref, text);
+    return arena_strdup(arena, text);
+}
+
+static int64_t
+tenant_number(const struct world *world, struct ref ref)
+{
+    const struct tenant *tenant =
+        world_tenant(world, world_scope(world, ref));
+
+    return tenant != NULL ? tenant->number : 0;
+}
+
+static enum order_want
+want_of(const struct instance *instance)
+{
+    if (instance->state == INSTANCE_EXITED)
+        return ORDER_STOP;
+    switch ((enum instance_want)instance->want) {
+    case WANT_RUN:
+        return ORDER_RUN;
+    case WANT_NOTICE:
+        return ORDER_NOTICE;
+    case WANT_STOP:
+        return ORDER_STOP;
+    }
+    return ORDER_STOP;
+}
+
+static void
+add_instances(const struct world *world, struct ref node,
+              struct arena *arena, struct desired *desired)
+{
+    struct order_instance *list;
+    size_t count = 0;
+
+    world_each_index(world, KIND_INSTANCE, 0, node, ref)
+        count++;
+    list = arena_alloc(arena, count * sizeof(*list));
+    count = 0;
+    world_each_index(world, KIND_INSTANCE, 0, node, ref) {
+        const struct instance *instance = world_instance(world, ref);
+        json_t *start;
+
+        if (instance->state == INSTANCE_RELEASED ||
+            count == ORDER_INSTANCES_MAX)
+            continue;
+        start = desired_start(world, ref);
+        (void)json_array_append_new(desired->starts, start);
+        list[count++] = (struct order_instance){
+            .instance = id_text(world, ref, arena),
+            .incarnation = instance->incarnation,
+            .tenant = tenant_number(world, ref),
+            .want = want_of(instance),
+            .reason = arena_strdup(arena, instance->want_reason),
+            .deadline_ms = instance->deadline_ms,
+            .start = start,
+        };
+    }
+    desired->order.instances = list;
+    desired->order.instance_count = count;
+}
+
+static void
+add_volumes(const struct world *world, struct ref node, struct arena *arena,
+            struct order *order)
+{
+    struct order_volume *list;
+    size_t count = 0;
+
+    world_each_index(world, KIND_VOLUME, 0, node, ref)
+        count++;
+    list = arena_alloc(arena, count * sizeof(*list));
+    count = 0;
+    world_each_index(world, KIND_VOLUME, 0, node, ref) {
+        const struct volume *volume = world_volume(world, ref);
+
+        if (volume->state == VOLUME_FAILED || count == ORDER_VOLUMES_MAX)
+            continue;
+        list[count++] = (struct order_volume){
+            .volume = id_text(world, ref, arena),
+            .tenant = tenant_number(world, ref),
+            .size_mib = volume->size_mib,
+            .remove = volume->state == VOLUME_DELETING,
+        };
+    }
+    order->volumes = list;
+    order->volume_count = count;
+}
+
+/* Only a card that nobody holds can be cleaned. */
+static void
+add_scrubs(const struct world *world, struct ref node, struct arena *arena,
+           struct order *order)
+{
+    const char **list = arena_alloc(arena, ORDER_SCRUBS_MAX * sizeof(*list));
+    size_t count = 0;
+
+    world_each_child(world, KIND_CARD, node, ref) {
+        const struct card *card = world_card(world, ref);
+
+        if (card->handover != HANDOVER_PENDING || card->used_milli != 0 ||
+            card->missing || card->foreign || count == ORDER_SCRUBS_MAX)
+            continue;
+        list[count++] = arena_strdup(arena, card->uuid);
+    }
+    order->scrubs = list;
+    order->scrub_count = count;
+}
+
+void
+desired_build(const struct world *world, struct ref node,
+              struct arena *arena, struct desired *desired_out)
+{
+    char *revision = arena_alloc(arena, ORDER_REVISION_MAX);
+
+    *desired_out = (struct desired){ .starts = json_array() };
+    desired_out->order.node = id_text(world, node, arena);
+    add_instances(world, node, arena, desired_out);
+    add_volumes(world, node, arena, &desired_out->order);
+    add_scrubs(world, node, arena, &desired_out->order);
+    order_revision(&desired_out->order, revision);
+    desired_out->order.revision = revision;
+}
+
+void
+desired_release(struct desired *desired)
+{
+    json_decref(desired->starts);
+    desired->starts = NULL;
+}
