@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "core/access.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "core/judge.h"
+
+/* --- the sealed proof --- */
+
+#define SEAL UINT64_C(0x6772616e7465642e)
+
+/* may_alias: it lies in the bytes of struct granted. */
+struct __attribute__((may_alias)) seal {
+    uint64_t mark;
+    const struct world *world;
+    struct actor actor;
+    enum verb verb;
+    struct ref object;
+    struct ref grant;
+    int64_t now_ms;
+};
+_Static_assert(sizeof(struct seal) <= sizeof(struct granted),
+               "the seal fits");
+
+static const struct seal *
+unseal(const struct granted *granted)
+{
+    const struct seal *seal = (const void *)granted->sealed;
+
+    assert(seal->mark == SEAL);
+    return seal;
+}
+
+const struct world *
+granted_world(const struct granted *granted)
+{
+    return unseal(granted)->world;
+}
+
+const struct actor *
+granted_actor(const struct granted *granted)
+{
+    const struct seal *seal = unseal(granted);
+
+    return (const struct actor *)&seal->actor;
+}
+
+enum verb
+granted_verb(const struct granted *granted)
+{
+    return unseal(granted)->verb;
+}
+
+struct ref
+granted_object(const struct granted *granted)
+{
+    return unseal(granted)->object;
+}
+
+struct ref
+granted_grant(const struct granted *granted)
+{
+    return unseal(granted)->grant;
+}
+
+int64_t
+granted_now_ms(const struct granted *granted)
+{
+    return unseal(granted)->now_ms;
+}
+
+bool
+granted_is_platform(const struct granted *granted)
+{
+    const struct seal *seal = unseal(granted);
+
+    return world_scope(seal->world, seal->actor.subject).kind ==
+           KIND_PLATFORM;
+}
+
+/* --- who --- */
+
+bool
+access_is_alive(const struct world *world, struct ref subject)
+{
+    if (world_get(world, subject) == NULL)
+        return false;
+    for (; !ref_is_none(subject); subject = world_parent(world, subject))
+        if (world_get(world, subject) == NULL ||
+            judge_state(world, subject) != STATE_ACTIVE)
+            return false;
+    return true;
+}
+
+bool
+access_may_log_in(const struct world *world, struct ref user, int64_t now_ms)
+{
+    const struct user *person = world_user(world, user);
+
+    return person != NULL && access_is_alive(world, user) &&
+           person->locked_ms <= now_ms;
+}
+
+struct actor
+access_agent(struct ref node, const char *source)
+{
+    struct actor actor = { .kind = ACTOR_AGENT, .subject = node };
+
+    (void)snprintf(actor.source, sizeof(actor.source), "%s", source);
+    return actor;
+}
+
+/* Both tables are always asked, so that the time does not tell which kind of
+ * token was tried. */
+int
+access_authenticate(const struct world *world, const uint8_t token_digest[32],
+                    const char *source, int64_t now_ms,
+                    struct actor *actor_out, struct error *err)
+{
+    struct ref at = world_find_digest(world, KIND_SESSION, token_digest);
+    struct ref key = world_find_digest(world, KIND_APIKEY, token_digest);
+    const struct session *session = world_session(world, at);
+    struct actor actor = { .credential = ref_is_none(key) ? at : key };
+
+    actor.subject = world_parent(world, actor.credential);
+    actor.kind = actor.subject.kind == KIND_SERVICEACCOUNT
+                     ? ACTOR_SERVICEACCOUNT
+                     : ACTOR_USER;
+    actor.proved_ms = session != NULL ? session->proved_ms : 0;
+    (void)snprintf(actor.source, sizeof(actor.source), "%s", source);
+    if (!judge_actor(world, &actor, now_ms))
+        return error_set(err, ERROR_UNAUTHENTICATED,
+                         "the credential is not valid");
+    *actor_out = actor;
+    return 0;
+}
+
+/* --- the decision --- */
+
+void
+access_judge(const struct world *world, const struct actor *actor,
+             enum verb verb, struct ref object, int64_t now_ms,
+             access_trace *trace, void *context,
+             struct access_verdict *verdict_out)
+{
+    struct question question = judge_ask(world, actor, verb, object, now_ms,
+                                         verdict_out);
+
+    question.trace = trace;
+    question.context = context;
+    verdict_out->outcome = judge_decide(&question);
+}
+
+int
+access_not_found(struct error *err)
+{
+    return error_set(err, ERROR_NOT_FOUND, "there is no such object");
+}
+
+/* Says no: what is not visible was never there. */
+static int
+refuse(const struct question *question, enum access_outcome outcome,
+       struct error *err)
+{
+    const char *name = verb_name(question->verb);
+
+    if (outcome == ACCESS_NO_ACTOR)
+        return error_set(err, ERROR_UNAUTHENTICATED,
+                         "the credential is not valid");
+    if (outcome == ACCESS_NO_OBJECT || !judge_sees(question))
+        return access_not_found(err);
+    if (outcome == ACCESS_STEP_UP) {
+        error_set(err, ERROR_STEP_UP,
+                  "%s needs a proof of identity within the last 5 minutes",
+                  name);
+        return error_help(err, "prove your identity again and repeat");
+    }
+    if (outcome == ACCESS_APPROVAL)
+        return error_set(err, ERROR_APPROVAL,
+                         "%s needs the approval of a second person", name);
+    if (outcome == ACCESS_SUSPENDED)
+        return error_set(err, ERROR_DENIED,
+                         "%s is not possible while this is suspended", name);
+    return error_set(err, ERROR_DENIED, "%s is not permitted here", name);
+}
+
+static void
+seal_up(const struct question *question, struct granted *out)
+{
+    struct seal *seal = (void *)out->sealed;
+
+    memset(out, 0, sizeof(*out));
+    seal->mark = SEAL;
+    seal->world = question->world;
+    memcpy(&seal->actor, question->actor, sizeof(seal->actor));
+    seal->verb = question->verb;
+    seal->object = question->object;
+    seal->grant = question->verdict->grant;
+    seal->now_ms = question->now_ms;
+}
+
+int
+access_decide(const struct world *world, const struct actor *actor,
+              enum verb verb, struct ref object, int64_t now_ms,
+              struct granted *granted_out, struct error *err)
+{
+    struct access_verdict verdict;
+    struct question question = judge_ask(world, actor, verb, object, now_ms,
+                                         &verdict);
+
+    verdict.outcome = judge_decide(&question);
+    if (verdict.outcome != ACCESS_ALLOWED)
+        return refuse(&question, verdict.outcome, err);
+    seal_up(&question, granted_out);
+    return 0;
+}
+
+bool
+access_can(const struct world *world, const struct actor *actor,
+           enum verb verb, struct ref object, int64_t now_ms)
+{
+    struct access_verdict verdict;
+
+    access_judge(world, actor, verb, object, now_ms, NULL, NULL, &verdict);
+    return verdict.outcome == ACCESS_ALLOWED;
+}
+
+bool
+access_sees(const struct world *world, const struct actor *actor,
+            struct ref object, int64_t now_ms)
+{
+    int verb = verb_of((enum kind)object.kind, VERB_OP_GET);
+
+    return verb >= 0 &&
+           access_can(world, actor, (enum verb)verb, object, now_ms);
+}
+
+bool
+access_visible(const struct granted *granted, struct ref object)
+{
+    return access_sees(granted_world(granted), granted_actor(granted), object,
+                       granted_now_ms(granted));
+}
+
+const char *
+access_outcome_text(enum access_outcome outcome)
+{
+    static const char *const texts[] = {
+        [ACCESS_ALLOWED] = "allowed",     [ACCESS_NO_ACTOR] = "no actor",
+        [ACCESS_NO_OBJECT] = "no object", [ACCESS_SUSPENDED] = "suspended",
+        [ACCESS_DENY] = "deny",           [ACCESS_CEILING] = "ceiling",
+        [ACCESS_KEY] = "key",             [ACCESS_NO_GRANT] = "no grant",
+        [ACCESS_STEP_UP] = "step-up",     [ACCESS_APPROVAL] = "approval",
+    };
+
+    return texts[outcome];
+}
+
+/* --- explaining --- */
+
+struct viewing {
+    const struct granted *viewer;
+    access_trace *trace;
+    void *context;
+};
+
+static void
+tell_viewer(void *context, enum access_check check, struct ref ref,
+            bool passed, const char *why)
+{
+    const struct viewing *viewing = context;
+    struct ref none = { 0 };
+
+    viewing->trace(viewing->context, check,
+                   access_visible(viewing->viewer, ref) ? ref : none, passed,
+                   why);
+}
+
+void
+access_explain(const struct granted *viewer, const struct actor *actor,
+               enum verb verb, access_trace *trace, void *context,
+               struct access_verdict *verdict_out)
+{
+    struct viewing viewing = { viewer, trace, context };
+
+    access_judge(granted_world(viewer), actor, verb, granted_object(viewer),
+                 granted_now_ms(viewer), tell_viewer, &viewing, verdict_out);
+}

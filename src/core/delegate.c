@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "core/access.h"
+
+#include "core/judge.h"
+#include "core/network.h"
+
+/* Who may hand out what, and control whom; see access.h. */
+
+static bool
+ends_within(const struct grant *grant, int64_t to_ms)
+{
+    return grant->to_ms == 0 || (to_ms != 0 && to_ms <= grant->to_ms);
+}
+
+/* use: what the grant lets do; else what it lets hand out. */
+static struct verbs
+grant_verbs(const struct world *world, const struct grant *grant, bool use)
+{
+    const struct role *role = world_role(world, grant->role);
+    struct verbs none = { { 0 } };
+
+    if (role == NULL)
+        return none;
+    return use ? verbs_and(role->verbs, grant->use)
+               : verbs_and(role->give, grant->give);
+}
+
+/*
+ * Verbs that the actor's grants on the path of a node have, by those grants
+ * alone that hold now and, for an offer, bound it.
+ */
+static struct verbs
+collect(const struct question *question, bool use, const struct offer *offer)
+{
+    struct verbs sum = { { 0 } };
+
+    world_each_index(question->world, KIND_GRANT, 0, question->actor->subject,
+                     ref) {
+        const struct grant *grant = world_grant(question->world, ref);
+        unsigned place = judge_place(question, grant->object.parent);
+
+        if (place == question->depth || place < question->suspended ||
+            !judge_bounds(question->world, grant) ||
+            judge_conditions(question, grant)[0] != '\0')
+            continue;
+        if (offer != NULL &&
+            (!ends_within(grant, offer->to_ms) ||
+             !network_within(offer->sources, grant->sources)))
+            continue;
+        sum = verbs_or(sum, verbs_and(grant_verbs(question->world, grant, use),
+                                      verbs_for((enum kind)grant->object
+                                                    .parent.kind)));
+    }
+    return sum;
+}
+
+static struct verbs
+ceiling_of(const struct question *question)
+{
+    struct verbs all = verbs_all();
+
+    for (unsigned i = 0; i < question->depth; i++)
+        world_each_child(question->world, KIND_CEILING, question->path[i], ref)
+            all = verbs_and(all,
+                            world_ceiling(question->world, ref)->verbs);
+    return all;
+}
+
+/* What the actor's key leaves, on this node. */
+static struct verbs
+key_leaves(const struct question *question)
+{
+    const struct apikey *key = question->key;
+    struct verbs none = { { 0 } };
+
+    if (key == NULL)
+        return verbs_all();
+    if (!ref_is_none(key->subtree) &&
+        judge_place(question, key->subtree) == question->depth)
+        return none;
+    return key->verbs;
+}
+
+static struct verbs
+rights(const struct world *world, const struct actor *actor, struct ref node,
+       bool use, const struct offer *offer, int64_t now_ms)
+{
+    struct access_verdict verdict;
+    struct question question = judge_ask(world, actor, VERB_GRANT_CREATE,
+                                         node, now_ms, &verdict);
+    struct verbs none = { { 0 } };
+
+    if (!judge_actor(world, actor, now_ms) || !judge_path(&question) ||
+        actor->kind == ACTOR_AGENT)
+        return none;
+    return verbs_and(collect(&question, use, offer), key_leaves(&question));
+}
+
+static struct verbs
+ceiling_on(const struct world *world, struct ref node)
+{
+    struct access_verdict verdict;
+    struct actor nobody = { .kind = ACTOR_NONE };
+    struct question question = judge_ask(world, &nobody, VERB_GRANT_CREATE,
+                                         node, 0, &verdict);
+    struct verbs none = { { 0 } };
+
+    return judge_path(&question) ? ceiling_of(&question) : none;
+}
+
+struct verbs
+access_use(const struct world *world, const struct actor *actor,
+           struct ref node, int64_t now_ms)
+{
+    return verbs_and(rights(world, actor, node, true, NULL, now_ms),
+                     ceiling_on(world, node));
+}
+
+struct verbs
+access_give(const struct world *world, const struct actor *actor,
+            struct ref node, int64_t now_ms)
+{
+    return verbs_and(rights(world, actor, node, false, NULL, now_ms),
+                     ceiling_on(world, node));
+}
+
+int
+access_delegate_check(const struct world *world, const struct actor *actor,
+                      struct ref node, const struct offer *offer,
+                      int64_t now_ms, struct error *err)
+{
+    struct verbs may = rights(world, actor, node, false, offer, now_ms);
+    struct verbs over = verbs_minus(offer->verbs, may);
+
+    if (!verbs_empty(over))
+        return error_set(err, ERROR_DENIED,
+                         "%s is not yours to hand out here for that long "
+                         "and from there",
+                         verb_name(verbs_first(over)));
+    over = verbs_minus(offer->verbs, ceiling_on(world, node));
+    if (!verbs_empty(over))
+        return error_set(err, ERROR_DENIED, "%s is above the ceiling here",
+                         verb_name(verbs_first(over)));
+    return 0;
+}
+
+/* What a subject may do and hand out by one grant, as an offer. */
+static struct offer
+grant_offer(const struct world *world, const struct grant *grant)
+{
+    struct verbs verbs = verbs_or(grant_verbs(world, grant, true),
+                                  grant_verbs(world, grant, false));
+
+    return (struct offer){ verbs, grant->from_ms, grant->to_ms,
+                           grant->sources };
+}
+
+int
+access_control_check(const struct world *world, const struct actor *actor,
+                     struct ref target, int64_t now_ms, struct error *err)
+{
+    if (ref_equal(actor->subject, target))
+        return 0;
+    world_each_index(world, KIND_GRANT, 0, target, ref) {
+        const struct grant *grant = world_grant(world, ref);
+        struct offer offer = grant_offer(world, grant);
+        struct verbs may;
+
+        if (grant->to_ms != 0 && grant->to_ms <= now_ms)
+            continue;
+        may = rights(world, actor, grant->object.parent, false, &offer,
+                     now_ms);
+        if (!verbs_within(offer.verbs, may))
+            return error_set(err, ERROR_DENIED,
+                             "this subject holds rights that are not yours "
+                             "to hand out");
+    }
+    return 0;
+}

@@ -1,0 +1,529 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "core/judge.h"
+
+#include <string.h>
+
+#include "core/network.h"
+#include "core/role.h"
+
+static void
+tell(const struct question *question, enum access_check check, struct ref ref,
+     const char *why)
+{
+    if (question->trace != NULL)
+        question->trace(question->context, check, ref, why[0] == '\0', why);
+}
+
+/* --- who --- */
+
+enum state
+judge_state(const struct world *world, struct ref ref)
+{
+    const struct tenant *tenant = world_tenant(world, ref);
+    const struct project *project = world_project(world, ref);
+    const struct user *user = world_user(world, ref);
+    const struct serviceaccount *account = world_serviceaccount(world, ref);
+
+    if (tenant != NULL)
+        return (enum state)tenant->state;
+    if (project != NULL)
+        return (enum state)project->state;
+    if (user != NULL)
+        return (enum state)user->state;
+    return account != NULL ? (enum state)account->state : STATE_ACTIVE;
+}
+
+static bool
+session_is_alive(const struct session *session, struct ref subject,
+                 int64_t now_ms)
+{
+    return session != NULL && ref_equal(session->object.parent, subject) &&
+           session->revoked_ms == 0 && now_ms < session->expires_ms;
+}
+
+static bool
+key_is_alive(const struct apikey *key, struct ref subject, const char *source,
+             int64_t now_ms)
+{
+    return key != NULL && ref_equal(key->object.parent, subject) &&
+           key->revoked_ms == 0 && now_ms < key->expires_ms &&
+           network_match(key->sources, source);
+}
+
+bool
+judge_actor(const struct world *world, const struct actor *actor,
+            int64_t now_ms)
+{
+    bool person = actor->kind == ACTOR_USER &&
+                  actor->subject.kind == KIND_USER;
+    bool program = actor->kind == ACTOR_SERVICEACCOUNT &&
+                   actor->subject.kind == KIND_SERVICEACCOUNT;
+
+    if (actor->kind == ACTOR_AGENT)
+        return world_node(world, actor->subject) != NULL;
+    if ((!person && !program) || !access_is_alive(world, actor->subject))
+        return false;
+    return session_is_alive(world_session(world, actor->credential),
+                            actor->subject, now_ms) ||
+           key_is_alive(world_apikey(world, actor->credential),
+                        actor->subject, actor->source, now_ms);
+}
+
+/* --- the path --- */
+
+static bool
+winds_down(enum verb verb)
+{
+    enum verb_op op = verb_op(verb);
+
+    return verb_sense(verb) == VERB_METADATA &&
+           (verb_is(verb, VERB_WINDS_DOWN) || op == VERB_OP_GET ||
+            op == VERB_OP_LIST || op == VERB_OP_UPDATE ||
+            op == VERB_OP_DELETE);
+}
+
+bool
+judge_path(struct question *question)
+{
+    struct ref at = question->object;
+
+    question->depth = 0;
+    question->suspended = 0;
+    while (!ref_is_none(at)) {
+        const struct object *object = world_object(question->world, at);
+        enum state state;
+
+        if (object == NULL || question->depth == JUDGE_DEPTH_MAX)
+            return false;
+        state = judge_state(question->world, at);
+        if (state == STATE_DELETED)
+            return false;
+        question->path[question->depth++] = at;
+        if (state == STATE_SUSPENDED)
+            question->suspended = question->depth;
+        tell(question, ACCESS_CHECK_NODE, at,
+             state == STATE_SUSPENDED ? "suspended" : "");
+        at = object->parent;
+    }
+    return question->depth > 0 &&
+           question->path[question->depth - 1].kind == KIND_PLATFORM;
+}
+
+unsigned
+judge_place(const struct question *question, struct ref node)
+{
+    unsigned i = 0;
+
+    while (i < question->depth && !ref_equal(question->path[i], node))
+        i++;
+    return i;
+}
+
+/* Where the node lies whose bounds a VERB_ABOVE verb sets. */
+static unsigned
+governed_place(const struct question *question)
+{
+    return verb_op(question->verb) == VERB_OP_CREATE ? 0 : 1;
+}
+
+static bool
+is_node_kind(enum kind kind)
+{
+    return kind == KIND_PLATFORM || kind == KIND_TENANT ||
+           kind == KIND_UNIT || kind == KIND_PROJECT;
+}
+
+/* --- what beats every grant --- */
+
+static bool
+is_denied(const struct question *question)
+{
+    if (world_count(question->world, KIND_DENY) == 0)
+        return false;
+    for (unsigned i = 0; i < question->depth; i++) {
+        if (!is_node_kind((enum kind)question->path[i].kind))
+            continue;
+        world_each_child(question->world, KIND_DENY, question->path[i], ref) {
+            const struct deny *deny = world_deny(question->world, ref);
+
+            if (!verbs_have(&deny->verbs, question->verb))
+                continue;
+            tell(question, ACCESS_CHECK_DENY, ref, "denied here");
+            question->verdict->deny = ref;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Is the verb outside some ceiling that binds it? */
+static bool
+is_over_ceiling(const struct question *question)
+{
+    unsigned first =
+        verb_is(question->verb, VERB_ABOVE) ? governed_place(question) + 1 : 0;
+
+    if (verb_level(question->verb) == VERB_LEVEL_PLATFORM)
+        return false;
+    for (unsigned i = first; i < question->depth; i++) {
+        if (question->path[i].kind != KIND_TENANT &&
+            question->path[i].kind != KIND_PROJECT)
+            continue;
+        world_each_child(question->world, KIND_CEILING, question->path[i],
+                         ref) {
+            const struct ceiling *ceiling = world_ceiling(question->world,
+                                                          ref);
+
+            if (verbs_have(&ceiling->verbs, question->verb))
+                continue;
+            tell(question, ACCESS_CHECK_CEILING, ref, "above the ceiling");
+            question->verdict->ceiling = ref;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Listing by a key takes the verb that makes the list. */
+static enum verb
+key_verb(enum verb verb)
+{
+    int get;
+
+    if (verb_op(verb) != VERB_OP_LIST)
+        return verb;
+    get = verb_of(verb_kind(verb), VERB_OP_GET);
+    return get >= 0 ? (enum verb)get : verb;
+}
+
+static bool
+is_outside_key(const struct question *question)
+{
+    const struct apikey *key = question->key;
+    const char *why = "";
+
+    if (key == NULL)
+        return false;
+    if (!verbs_have(&key->verbs, key_verb(question->verb)))
+        why = "the key does not have the verb";
+    else if (!ref_is_none(key->subtree) &&
+             judge_place(question, key->subtree) == question->depth &&
+             (verb_op(question->verb) != VERB_OP_LIST ||
+              !world_is_below(question->world, key->subtree,
+                              question->object)))
+        why = "outside the key's subtree";
+    tell(question, ACCESS_CHECK_KEY, question->actor->credential, why);
+    return why[0] != '\0';
+}
+
+/* --- grants --- */
+
+const char *
+judge_conditions(const struct question *question, const struct grant *grant)
+{
+    if (question->now_ms < grant->from_ms)
+        return "not valid yet";
+    if (grant->to_ms != 0 && question->now_ms >= grant->to_ms)
+        return "expired";
+    if (!network_match(grant->sources, question->actor->source))
+        return "not from this network";
+    return "";
+}
+
+bool
+judge_bounds(const struct world *world, const struct grant *grant)
+{
+    struct ref home = world_object(world, grant->subject)->scope;
+
+    return home.kind == KIND_PLATFORM ||
+           ref_equal(home, grant->object.scope);
+}
+
+static bool
+level_holds(enum verb verb, enum kind node)
+{
+    switch (verb_level(verb)) {
+    case VERB_LEVEL_PLATFORM:
+        return node == KIND_PLATFORM;
+    case VERB_LEVEL_TENANT:
+        return node != KIND_PROJECT;
+    case VERB_LEVEL_PROJECT:
+        break;
+    }
+    return true;
+}
+
+/* Must the grant's node lie higher than it does? */
+static bool
+is_too_low(const struct question *question, unsigned place)
+{
+    bool top = place + 1 == question->depth;
+
+    if (place < question->suspended)
+        return true;
+    return verb_is(question->verb, VERB_ABOVE) &&
+           place <= governed_place(question) && !top;
+}
+
+static bool
+grant_has(const struct world *world, const struct grant *grant,
+          enum verb verb)
+{
+    const struct role *role = world_role(world, grant->role);
+
+    return role != NULL && verbs_have(&grant->use, verb) &&
+           verbs_have(&role->verbs, verb);
+}
+
+static const char *
+grant_fails(const struct question *question, const struct grant *grant)
+{
+    unsigned place = judge_place(question, grant->object.parent);
+
+    if (place == question->depth)
+        return "not on the path";
+    if (!grant_has(question->world, grant, question->verb))
+        return "without the verb";
+    if (!level_holds(question->verb, (enum kind)grant->object.parent.kind) ||
+        !judge_bounds(question->world, grant))
+        return "does not count on this node";
+    if (is_too_low(question, place))
+        return "must sit above";
+    return judge_conditions(question, grant);
+}
+
+static bool
+is_granted(const struct question *question)
+{
+    world_each_index(question->world, KIND_GRANT, 0, question->actor->subject,
+                     ref) {
+        const struct grant *grant = world_grant(question->world, ref);
+        const char *why = grant_fails(question, grant);
+
+        tell(question, ACCESS_CHECK_GRANT, ref, why);
+        if (why[0] != '\0')
+            continue;
+        question->verdict->grant = ref;
+        return true;
+    }
+    return false;
+}
+
+/* --- rights without a grant --- */
+
+static bool
+is_own(const struct question *question)
+{
+    unsigned place = judge_place(question, question->actor->subject);
+
+    if (!verb_is(question->verb, VERB_SELF) || place == question->depth ||
+        question->suspended > 0)
+        return false;
+    tell(question, ACCESS_CHECK_SELF, question->actor->subject, "");
+    return true;
+}
+
+/* Is an id in a JSON list of ids?  The list is canonical JSON. */
+static bool
+lists_id(const struct blob *list, enum kind kind, struct id id)
+{
+    char quoted[ID_TEXT_MAX + 2];
+    char text[ID_TEXT_MAX];
+
+    if (list == NULL)
+        return false;
+    id_format(schema_get(kind)->prefix, id, text);
+    (void)snprintf(quoted, sizeof(quoted), "\"%s\"", text);
+    return strstr(list->bytes, quoted) != NULL;
+}
+
+/* Some published objects are there for some tenants only. */
+static bool
+is_published_to(const struct world *world, struct ref object, struct ref home)
+{
+    const struct pool *pool = world_pool(world, object);
+    const struct price *price = world_price(world, object);
+    const struct tenant *tenant = world_tenant(world, home);
+
+    if (pool != NULL && tenant != NULL)
+        return lists_id(tenant->pools, KIND_POOL, pool->object.id) ||
+               (tenant->pools == NULL && pool->kind == POOL_SHARED) ||
+               lists_id(pool->tenants, KIND_TENANT, tenant->object.id);
+    if (price != NULL)
+        return ref_is_none(price->tenant) || ref_equal(price->tenant, home);
+    return true;
+}
+
+static bool
+is_public(const struct question *question)
+{
+    const struct world *world = question->world;
+    struct ref parent;
+
+    if (!verb_is(question->verb, VERB_PUBLIC) || question->depth < 2)
+        return false;
+    parent = question->path[1];
+    if (!world_is_below(world, question->actor->subject, parent) ||
+        !is_published_to(world, question->object,
+                         world_scope(world, question->actor->subject)))
+        return false;
+    tell(question, ACCESS_CHECK_PUBLIC, question->object, "");
+    return true;
+}
+
+/* Is the object where the subject lives, or the way to one of its grants?
+ * Such nodes may be known to be there; what is in them may not. */
+static bool
+is_on_the_way(const struct question *question)
+{
+    const struct world *world = question->world;
+    struct ref object = question->object;
+
+    if (question->key != NULL && !ref_is_none(question->key->subtree) &&
+        judge_place(question, question->key->subtree) == question->depth &&
+        !world_is_below(world, question->key->subtree, object))
+        return false;
+    if (world_is_below(world, question->actor->subject, object))
+        return true;
+    world_each_index(world, KIND_GRANT, 0, question->actor->subject, ref) {
+        const struct grant *grant = world_grant(world, ref);
+
+        if (world_is_below(world, grant->object.parent, object) &&
+            judge_bounds(world, grant) &&
+            judge_conditions(question, grant)[0] == '\0')
+            return true;
+    }
+    return false;
+}
+
+/* --- guards --- */
+
+static bool
+is_platform_admin(const struct question *question)
+{
+    const struct grant *grant =
+        world_grant(question->world, question->verdict->grant);
+
+    return grant != NULL &&
+           grant->object.parent.kind == KIND_PLATFORM &&
+           ref_equal(grant->role,
+                     role_find(question->world, ROLE_PLATFORM_ADMIN));
+}
+
+static bool
+is_recently_proved(const struct question *question)
+{
+    int64_t proved_ms = question->actor->proved_ms;
+
+    return proved_ms > 0 && proved_ms <= question->now_ms &&
+           question->now_ms - proved_ms <= ACCESS_STEP_UP_MS;
+}
+
+static enum access_outcome
+guard_outcome(const struct question *question)
+{
+    enum verb_guard guard = verb_guard(question->verb);
+    bool second = guard == VERB_GUARD_SECOND || guard == VERB_GUARD_BOTH;
+    bool step_up = guard == VERB_GUARD_STEP_UP || guard == VERB_GUARD_BOTH;
+
+    if (second && !is_platform_admin(question)) {
+        tell(question, ACCESS_CHECK_GUARD, question->object, "approval");
+        return ACCESS_APPROVAL;
+    }
+    if (step_up && !is_recently_proved(question)) {
+        tell(question, ACCESS_CHECK_GUARD, question->object, "step-up");
+        return ACCESS_STEP_UP;
+    }
+    return ACCESS_ALLOWED;
+}
+
+/* --- the decision --- */
+
+bool
+judge_sees(const struct question *question)
+{
+    struct access_verdict verdict = { .outcome = ACCESS_NO_OBJECT };
+    struct question get = *question;
+    int verb = verb_of((enum kind)question->object.kind, VERB_OP_GET);
+
+    get.trace = NULL;
+    get.verdict = &verdict;
+    if (verb >= 0) {
+        get.verb = (enum verb)verb;
+        if (judge_decide(&get) == ACCESS_ALLOWED)
+            return true;
+    }
+    return judge_path(&get) && is_on_the_way(&get);
+}
+
+static enum access_outcome
+judge_agent(const struct question *question)
+{
+    bool own = verb_is(question->verb, VERB_AGENT) &&
+               ref_equal(question->object, question->actor->subject);
+
+    tell(question, ACCESS_CHECK_SELF, question->object,
+         own ? "" : "not the agent's");
+    return own ? ACCESS_ALLOWED : ACCESS_NO_GRANT;
+}
+
+/* Agents' verbs are for agents; the others need a right of their own. */
+static enum access_outcome
+judge_right(const struct question *question)
+{
+    if (verb_is(question->verb, VERB_AGENT))
+        return ACCESS_NO_GRANT;
+    if (verb_op(question->verb) == VERB_OP_LIST)
+        return judge_sees(question) ? ACCESS_ALLOWED : ACCESS_NO_GRANT;
+    if (is_own(question))
+        return verb_is(question->verb, VERB_SELF_FREE) &&
+                       question->key == NULL
+                   ? ACCESS_ALLOWED
+                   : guard_outcome(question);
+    if (is_granted(question))
+        return guard_outcome(question);
+    return is_public(question) ? ACCESS_ALLOWED : ACCESS_NO_GRANT;
+}
+
+enum access_outcome
+judge_decide(struct question *question)
+{
+    if (!judge_actor(question->world, question->actor, question->now_ms)) {
+        tell(question, ACCESS_CHECK_ACTOR, question->actor->subject,
+             "not alive");
+        return ACCESS_NO_ACTOR;
+    }
+    tell(question, ACCESS_CHECK_ACTOR, question->actor->subject, "");
+    if (!judge_path(question))
+        return ACCESS_NO_OBJECT;
+    if (question->actor->kind == ACTOR_AGENT)
+        return judge_agent(question);
+    if (question->suspended > 0 && !winds_down(question->verb))
+        return ACCESS_SUSPENDED;
+    if (is_denied(question))
+        return ACCESS_DENY;
+    if (is_over_ceiling(question))
+        return ACCESS_CEILING;
+    if (is_outside_key(question))
+        return ACCESS_KEY;
+    return judge_right(question);
+}
+
+struct question
+judge_ask(const struct world *world, const struct actor *actor,
+          enum verb verb, struct ref object, int64_t now_ms,
+          struct access_verdict *verdict)
+{
+    struct question question = {
+        .world = world,
+        .actor = actor,
+        .key = world_apikey(world, actor->credential),
+        .verb = verb,
+        .object = object,
+        .now_ms = now_ms,
+        .verdict = verdict,
+    };
+
+    *verdict = (struct access_verdict){ .outcome = ACCESS_NO_ACTOR };
+    return question;
+}
