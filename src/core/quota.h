@@ -2,6 +2,7 @@
 #ifndef CORE_QUOTA_H
 #define CORE_QUOTA_H
 
+#include "core/ledger.h"
 #include "core/reason.h"
 
 /*
@@ -39,63 +40,69 @@ int64_t quota_committed(const struct world *world, const struct quota *quota,
                         int64_t now_ms);
 
 /*
- * Does the demand fit every limit from project to platform?  On failure
+ * Does the demand fit every limit from project to platform, on top of live
+ * use and of what the ledger (may be NULL) promises to others?  On failure
  * verdict_out says which does not: REASON_LIMIT_NEVER when an empty quota
- * would be too small, REASON_LIMIT or REASON_CARD_TIME when it is full now.
+ * would be too small (state rejected), else REASON_LIMIT or REASON_CARD_TIME
+ * (state gated).
  */
 bool quota_fits(const struct world *world, const struct demand *demand,
-                int64_t now_ms, struct verdict *verdict_out);
+                const struct ledger *promised, int64_t now_ms,
+                struct verdict *verdict_out);
 /* Work that is not preemptible must be within the guarantee of every node
  * that has one, and at least one must have one. */
 bool quota_fits_guarantee(const struct world *world,
                           const struct demand *demand,
+                          const struct ledger *promised,
                           struct verdict *verdict_out);
-/* Room below all limits for one dimension, AMOUNT_MAX without limits. */
+/* Room below all limits (and guarantees) for one dimension, AMOUNT_MAX
+ * without any. */
 int64_t quota_room(const struct world *world, const struct demand *demand,
-                   enum dimension dimension, bool within_guarantee);
+                   enum dimension dimension, const struct ledger *promised,
+                   bool within_guarantee);
+/* Adds sign x demand to the ledger's lines of all quotas that count it. */
+void quota_charge(const struct world *world, const struct demand *demand,
+                  struct ledger *ledger, int sign);
 
 /* Order of the queue: whose right is it? */
 enum quota_right {
-    RIGHT_GUARANTEED, /* within every guarantee on the way up */
-    RIGHT_TENANT,     /* within that of the highest node that has one */
-    RIGHT_BURST,
+    RIGHT_FULL,  /* within every guarantee on the way up */
+    RIGHT_PART,  /* within that of some node */
+    RIGHT_BURST, /* within none */
 };
 enum quota_right quota_right(const struct world *world,
-                             const struct demand *demand);
+                             const struct demand *demand,
+                             const struct ledger *promised);
 
 /*
  * May work of demand reclaim burst use across this common ancestor: does the
- * highest node below it that has a guarantee stay within it?
+ * highest node below it that has a guarantee stay within it?  Fills the
+ * numbers of that node (cards) for the proof.
  */
+struct claim {
+    struct ref node;
+    int64_t used, guaranteed; /* cards: before, without the demand */
+};
 bool quota_may_reclaim(const struct world *world, const struct demand *demand,
-                       struct ref ancestor);
+                       const struct ledger *promised, struct ref ancestor,
+                       struct claim *claim_out);
 /* The node where a and b part: their nearest common ancestor. */
 struct ref quota_ancestor(const struct world *world, struct ref a,
                           struct ref b);
 
-/* What victims that were already named give back, to be counted before the
- * next one is tested. */
-struct relief {
-    struct ref quota;
-    int64_t amount;
-};
-struct reliefs {
-    struct relief *list; /* in the arena */
-    size_t count, room;
-    struct arena *arena;
-};
 /*
  * Would every node from the victim's project up to below the ancestor keep
- * its guarantee after this release?  Then adds it and returns true; else
- * changes nothing.
+ * its guarantee after this release, when what the ledger takes off is gone
+ * too?  The caller then charges the release to the ledger.
  */
 bool quota_release_allowed(const struct world *world,
                            const struct demand *release, struct ref ancestor,
-                           struct reliefs *reliefs);
-/* Use of cards over guarantee at the highest node below the ancestor that
- * has a guarantee (all use, where none has), after the reliefs. */
+                           const struct ledger *leaving);
+/* Cards used over guarantee at the highest node below the ancestor that
+ * counts cards, leaving ones taken off; node_out (may be NULL) gets it. */
 int64_t quota_over(const struct world *world, const struct demand *demand,
-                   struct ref ancestor, const struct reliefs *reliefs);
+                   struct ref ancestor, const struct ledger *leaving,
+                   struct claim *claim_out);
 
 /*
  * Are the numbers of a new or changed quota consistent with the tree: pool
