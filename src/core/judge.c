@@ -20,12 +20,15 @@ enum state
 judge_state(const struct world *world, struct ref ref)
 {
     const struct tenant *tenant = world_tenant(world, ref);
+    const struct unit *unit = world_unit(world, ref);
     const struct project *project = world_project(world, ref);
     const struct user *user = world_user(world, ref);
     const struct serviceaccount *account = world_serviceaccount(world, ref);
 
     if (tenant != NULL)
         return (enum state)tenant->state;
+    if (unit != NULL)
+        return (enum state)unit->state;
     if (project != NULL)
         return (enum state)project->state;
     if (user != NULL)

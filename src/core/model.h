@@ -186,6 +186,7 @@ struct tenant { /* below the platform */
 struct unit { /* below a tenant or a unit, at most 3 deep */
     struct object object;
     char display[TEXT_MAX_SIZE];
+    int state; /* enum state */
 };
 
 enum project_class { PROJECT_PRODUCTION, PROJECT_DEVELOPMENT,

@@ -403,7 +403,7 @@ object_json(const struct world *world, const void *image, bool platform)
 
     id_format(schema->prefix, object->id, id);
     (void)json_object_set_new(json, "id", json_string(id));
-    (void)json_object_set_new(json, "kind", json_string(schema->name));
+    (void)json_object_set_new(json, "type", json_string(schema->name));
     (void)json_object_set_new(json, "name", json_string(object->name));
     (void)json_object_set_new(json, "parent",
                               json_ref(world, object->parent));
@@ -450,6 +450,21 @@ find_target(const struct changes *changes, enum kind kind,
     return (struct ref){ 0 };
 }
 
+int
+object_no_target(const struct field *field, const char *text,
+                 struct error *err)
+{
+    char pointer[80];
+
+    (void)snprintf(pointer, sizeof(pointer), "/%s", field->name);
+    return error_field(err, pointer, "field \"%s\": there is no %s \"%.64s\"",
+                       field->name,
+                       field->kind != KIND_NONE
+                           ? schema_get(field->kind)->name
+                           : "object",
+                       text);
+}
+
 static int
 read_ref(struct changes *changes, const struct field *field,
          const char *pointer, const json_t *value, struct object *object,
@@ -465,12 +480,7 @@ read_ref(struct changes *changes, const struct field *field,
         ref = find_target(changes, field->kind, object,
                           json_string_value(value));
         if (ref_is_none(ref))
-            return error_field(
-                err, pointer, "field \"%s\": there is no %s \"%.64s\"",
-                field->name,
-                field->kind != KIND_NONE ? schema_get(field->kind)->name
-                                         : "object",
-                json_string_value(value));
+            return object_no_target(field, json_string_value(value), err);
     }
     memcpy(field_of(field, object), &ref, sizeof(ref));
     return 0;

@@ -58,6 +58,11 @@ int object_read_json(struct changes *changes, enum kind kind,
                      const json_t *body, bool create, void *image,
                      struct error *err);
 
+/* The error of a reference to what is not there, or not for this client to
+ * see: the one error for both. */
+int object_no_target(const struct field *field, const char *text,
+                     struct error *err);
+
 /* Canonical digest of an object's stored values (audit: version after). */
 void object_digest(const struct world *world, const void *image,
                    struct digest *out);

@@ -13,8 +13,8 @@
  *
  * granted must be for the kind's create verb on the parent, its update verb
  * or its delete verb on the object: a right is per object.  References in a
- * body that the actor may not see read like ids that never were.  Nothing is
- * in the set when a function fails.  If-Match is the caller's business.
+ * body that the actor may not see read like ids that never were.  When a
+ * function fails the set is to be dropped.  If-Match is the caller's business.
  *
  * Errors: ERROR_INVALID (field named), ERROR_CONFLICT (name taken, objects in
  * the way, named), ERROR_QUOTA (with the numbers), ERROR_DENIED (delegation

@@ -187,6 +187,7 @@ static const struct field tenant_fields[] = {
 };
 static const struct field unit_fields[] = {
     TEXT(unit, display, C | U, "name for people"),
+    ENUM(unit, state, U, state_names, "whether it may act"),
 };
 static const struct field project_fields[] = {
     TEXT(project, display, C | U, "name for people"),

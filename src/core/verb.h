@@ -56,7 +56,7 @@ enum verb_flag {
     VERB_WINDS_DOWN = 256, /* possible below a suspended node */
 };
 
-/* "workload.create" */
+/* "workload.create"; NULL for a number that is no verb. */
 const char *verb_name(enum verb verb);
 /* The verb's number, -1 when there is none of that name. */
 int verb_parse(const char *name);
