@@ -4,8 +4,10 @@
 
 #include "base/buffer.h"
 #include "base/error.h"
+#include "base/id.h"
 #include "core/schema.h"
 #include "engine/message.h"
+#include "engine/order.h"
 
 /*
  * What do the nodes say, and what should they do?
@@ -27,8 +29,11 @@ struct agents_options {
 /* Starts the lease timer on the loop; the loop must live longer. */
 int agents_start(struct loop *loop, const struct agents_options *options,
                  struct agents **agents_out, struct error *err);
-/* Answers every waiting call (ERROR_BUSY) and log read.  Before loop_stop. */
+/* Answers every waiting call and log read (ERROR_BUSY), and each later one at
+ * once.  Before loop_stop. */
 void agents_stop(struct agents *agents);
+/* After loop_stop.  NULL is nothing. */
+void agents_free(struct agents *agents);
 
 /* One request of an agent.  The caller owns it and everything in it until
  * done is called, exactly once, from another thread or the calling one. */
@@ -45,8 +50,11 @@ struct agents_call {
     struct buffer answer; /* application/json */
     char signature[MESSAGE_SIGNATURE_TEXT]; /* header X-Bulkhead-Signature */
     /* private */
-    struct agents *agents;
     struct agents_call *next;
+    struct message_envelope envelope;
+    struct ref node;
+    char known[ORDER_REVISION_MAX];
+    int64_t deadline_ms; /* monotonic: answered then, news or not */
 };
 
 void agents_enrol(struct agents *agents, struct agents_call *call);
@@ -75,7 +83,6 @@ struct agents_log {
     bool complete;  /* the instance has ended and nothing follows */
     bool truncated; /* the size cap cut the rest off */
     /* private */
-    struct agents *agents;
     struct agents_log *next_log;
     struct ref node;
     int64_t incarnation;
@@ -85,5 +92,9 @@ struct agents_log {
 };
 
 void agents_request_log(struct agents *agents, struct agents_log *log);
+
+/* World thread: when the node's agent was heard last, ms UTC; 0: not since
+ * the start. */
+int64_t agents_seen_ms(const struct agents *agents, struct ref node);
 
 #endif
