@@ -106,3 +106,9 @@ secret_compare(const void *a, const void *b, size_t size)
 {
     return sodium_memcmp(a, b, size);
 }
+
+void
+secret_clear(void *bytes, size_t size)
+{
+    sodium_memzero(bytes, size);
+}

@@ -32,5 +32,7 @@ int sign_check(const uint8_t public_key[SIGN_PUBLIC_SIZE], const void *bytes,
 void random_bytes(void *bytes, size_t size);
 /* Constant-time comparison: 0 when equal. */
 int secret_compare(const void *a, const void *b, size_t size);
+/* Zeroes memory that held a secret; the compiler cannot leave it out. */
+void secret_clear(void *bytes, size_t size);
 
 #endif
