@@ -1,0 +1,400 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/audit_verify.h"
+
+#include <assert.h>
+#include <dirent.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <uthash.h>
+
+#include "base/arena.h"
+#include "base/file.h"
+
+#define CHECKPOINTS_MAX ((size_t)1 << 30)
+#define HEAD_MAX 1024
+
+/* One log: what its files claim and what others say about it. */
+struct log {
+    UT_hash_handle hh;
+    char origin[RECORD_ORIGIN_MAX];
+    char *path; /* NULL: only the platform's log speaks of it */
+    uint64_t size;
+    struct audit_mark *marks;
+    size_t mark_count;
+    size_t mark_room;
+};
+
+struct verify {
+    const struct audit_verify_options *options;
+    struct audit_report *report;
+    struct log *logs;
+};
+
+static void
+add_mark(struct log *log, uint64_t size, const struct digest *root,
+         bool committed)
+{
+    if (log->mark_count == log->mark_room) {
+        log->mark_room = log->mark_room == 0 ? 16 : 2 * log->mark_room;
+        log->marks =
+            memory_grow(log->marks, log->mark_room, sizeof(*log->marks));
+    }
+    log->marks[log->mark_count++] =
+        (struct audit_mark){ size, *root, committed };
+}
+
+static struct log *
+find_log(struct verify *verify, const char *origin)
+{
+    struct log *log;
+
+    HASH_FIND_STR(verify->logs, origin, log);
+    return log;
+}
+
+static struct log *
+add_log(struct verify *verify, const char *origin)
+{
+    struct log *log = memory_new(1, sizeof(*log));
+
+    (void)snprintf(log->origin, sizeof(log->origin), "%s", origin);
+    HASH_ADD_STR(verify->logs, origin, log);
+    return log;
+}
+
+static void
+release_logs(struct verify *verify)
+{
+    struct log *log, *next;
+
+    HASH_ITER(hh, verify->logs, log, next)
+    {
+        HASH_DEL(verify->logs, log);
+        free(log->path);
+        free(log->marks);
+        free(log);
+    }
+}
+
+static int
+lie_of(struct verify *verify, const char *origin, enum audit_lie lie,
+       uint64_t index, const char *text, struct error *err)
+{
+    return audit_finding_set(&verify->report->finding, origin, lie, index,
+                             err, "%s", text);
+}
+
+static bool
+is_wanted(const struct verify *verify, const char *origin)
+{
+    const char *tenant = verify->options->tenant;
+    const char *slash = strrchr(origin, '/');
+
+    return tenant == NULL || checkpoint_is_platform(origin) ||
+           strcmp(origin, tenant) == 0 ||
+           (slash != NULL && strcmp(slash + 1, tenant) == 0);
+}
+
+/* A file of the log, empty when it is not there. */
+static int
+read_optional(const struct log *log, const char *name, size_t max,
+              struct buffer *out, struct error *err)
+{
+    scoped_buffer path = { 0 };
+
+    buffer_printf(&path, "%s/%s", log->path, name);
+    if (file_read(path.bytes, max, out, err) == 0 ||
+        err->code == ERROR_NOT_FOUND)
+        return 0;
+    return -1;
+}
+
+/* LOG/head names the log; its directory must be named after it. */
+static int
+open_log(struct verify *verify, const char *directory, const char *name,
+         struct error *err)
+{
+    struct log probe = { 0 }, *log;
+    struct checkpoint head;
+    scoped_buffer path = { 0 }, text = { 0 }, expected = { 0 };
+
+    buffer_printf(&path, "%s/%s", directory, name);
+    probe.path = path.bytes;
+    if (read_optional(&probe, "head", HEAD_MAX, &text, err) != 0)
+        return -1;
+    if (text.size == 0 ||
+        checkpoint_parse_body(text.bytes, text.size, &head) != text.size)
+        return lie_of(verify, name, AUDIT_DAMAGED, 0,
+                      "the head is missing or damaged", err);
+    checkpoint_add_file_name(&expected, head.origin);
+    if (strcmp(expected.bytes, name) != 0)
+        return lie_of(verify, head.origin, AUDIT_DAMAGED, 0,
+                      "the directory is named after another log", err);
+    if (!is_wanted(verify, head.origin))
+        return 0;
+    log = add_log(verify, head.origin);
+    log->size = head.size;
+    log->path = buffer_take(&path);
+    return 0;
+}
+
+static int
+open_logs(struct verify *verify, const char *directory, struct error *err)
+{
+    DIR *stream = opendir(directory);
+    const struct dirent *entry;
+    int result = 0;
+
+    if (stream == NULL)
+        return error_set(err,
+                         errno == ENOENT ? ERROR_NOT_FOUND : ERROR_INTERNAL,
+                         "%s: %s", directory, strerror(errno));
+    while (result == 0 && (entry = readdir(stream)) != NULL) {
+        scoped_buffer path = { 0 };
+        struct stat status;
+
+        buffer_printf(&path, "%s/%s", directory, entry->d_name);
+        if (entry->d_name[0] != '.' && stat(path.bytes, &status) == 0 &&
+            S_ISDIR(status.st_mode))
+            result = open_log(verify, directory, entry->d_name, err);
+    }
+    (void)closedir(stream);
+    if (result == 0 && verify->logs == NULL)
+        return error_set(err, ERROR_NOT_FOUND, "there is no such log");
+    return result;
+}
+
+static int
+check_signature(const struct verify *verify, const char *note, size_t size,
+                struct checkpoint *checkpoint, size_t *used)
+{
+    const struct audit_verify_options *options = verify->options;
+    struct error err;
+
+    for (size_t i = 0; i < options->key_count; i++) {
+        if (checkpoint_check(note, size, options->keys[i].public_key,
+                             checkpoint, used, &err) == 0)
+            return 0;
+    }
+    return -1;
+}
+
+/* Every note must be signed and of this log. */
+static int
+read_notes(struct verify *verify, struct log *log, const struct buffer *notes,
+           bool *cosigned, struct error *err)
+{
+    const char *at = buffer_text(notes), *end = at + notes->size;
+    const struct checkpoint_key *witness = verify->options->witness;
+    struct checkpoint checkpoint = { .size = 0 };
+    uint64_t time_s;
+    size_t used;
+
+    for (; at < end; at += used) {
+        uint64_t before = checkpoint.size;
+
+        if (check_signature(verify, at, (size_t)(end - at), &checkpoint,
+                            &used) != 0 ||
+            strcmp(checkpoint.origin, log->origin) != 0)
+            return lie_of(verify, log->origin, AUDIT_FORGED, before,
+                          "a checkpoint is not signed by the key", err);
+        if (witness != NULL &&
+            checkpoint_check_cosignature(at, used, witness, &time_s) == 0)
+            *cosigned = true;
+        add_mark(log, checkpoint.size, &checkpoint.root, false);
+        verify->report->checkpoints++;
+    }
+    return 0;
+}
+
+/* Two signed heads of one size and different roots need no entries to be seen
+ * through. */
+static int
+check_pairs(struct verify *verify, struct log *log, struct error *err)
+{
+    uint64_t covered = 0;
+
+    if (log->mark_count > 0)
+        qsort(log->marks, log->mark_count, sizeof(*log->marks),
+              audit_mark_compare);
+    for (size_t i = 1; i < log->mark_count; i++) {
+        const struct audit_mark *a = &log->marks[i - 1], *b = a + 1;
+
+        if (a->size == b->size && digest_compare(&a->root, &b->root) != 0)
+            return lie_of(verify, log->origin, AUDIT_FORKED, a->size,
+                          "two heads of one size have different roots", err);
+    }
+    for (size_t i = 0; i < log->mark_count; i++) {
+        if (!log->marks[i].committed)
+            covered = log->marks[i].size;
+    }
+    if (covered < log->size)
+        verify->report->uncovered += log->size - covered;
+    return 0;
+}
+
+static int
+read_checkpoints(struct verify *verify, struct log *log, struct error *err)
+{
+    scoped_buffer all = { 0 }, newest = { 0 };
+    bool cosigned = false;
+
+    if (read_optional(log, "checkpoints", CHECKPOINTS_MAX, &all, err) != 0 ||
+        read_optional(log, "checkpoint", CHECKPOINT_NOTE_MAX, &newest, err) !=
+            0 ||
+        read_notes(verify, log, &all, &cosigned, err) != 0)
+        return -1;
+    /* The newest is one of them; a lie may have changed only one file. */
+    if (memmem(buffer_text(&all), all.size, buffer_text(&newest),
+               newest.size) == NULL &&
+        read_notes(verify, log, &newest, &cosigned, err) != 0)
+        return -1;
+    if (verify->options->witness != NULL && !cosigned)
+        return lie_of(verify, log->origin, AUDIT_UNWITNESSED, 0,
+                      "no checkpoint bears the witness's cosignature", err);
+    return 0;
+}
+
+/* Collects what the platform's log says about the others. */
+static int
+visit_platform(void *context, const struct record *record, struct error *err)
+{
+    struct verify *verify = context;
+    char origin[RECORD_ORIGIN_MAX];
+    const char *facts = record->facts;
+    struct digest root;
+    uint64_t size;
+    int more;
+
+    if (record->action.verb == NULL || facts == NULL ||
+        strcmp(record->action.verb, RECORD_VERB_HEADS) != 0)
+        return 0;
+    while ((more = record_next_head(&facts, origin, &size, &root)) == 1) {
+        struct log *log;
+
+        if (!is_wanted(verify, origin))
+            continue;
+        log = find_log(verify, origin);
+        add_mark(log == NULL ? add_log(verify, origin) : log, size, &root,
+                 true);
+        verify->report->heads++;
+    }
+    if (more < 0)
+        return lie_of(verify, record->log, AUDIT_DAMAGED, record->seq,
+                      "the heads in an entry cannot be read", err);
+    return 0;
+}
+
+static int
+walk_log(struct verify *verify, struct log *log, struct error *err)
+{
+    bool platform = checkpoint_is_platform(log->origin);
+    struct audit_walk walk = {
+        .path = log->path,
+        .origin = log->origin,
+        .size = log->size,
+        .grace_ms = verify->options->grace_ms,
+        .visit = platform ? visit_platform : NULL,
+        .context = verify,
+    };
+
+    if (check_pairs(verify, log, err) != 0)
+        return -1;
+    walk.marks = log->marks;
+    walk.mark_count = log->mark_count;
+    verify->report->logs++;
+    return audit_walk(&walk, &verify->report->count, &verify->report->finding,
+                      err);
+}
+
+/* Each signed head of a tenant's log must be one that the platform's log
+ * committed, so that the two cannot tell different stories. */
+static int
+check_committed(struct verify *verify, struct log *log, struct error *err)
+{
+    for (size_t i = 0; i < log->mark_count; i++) {
+        const struct audit_mark *mark = &log->marks[i];
+        bool found = mark->committed || mark->size == 0;
+
+        for (size_t j = i + 1; !found && j < log->mark_count &&
+                               log->marks[j].size == mark->size;
+             j++)
+            found = log->marks[j].committed;
+        if (!found)
+            return lie_of(verify, log->origin, AUDIT_UNCOMMITTED, mark->size,
+                          "the platform's log never committed this head",
+                          err);
+    }
+    return 0;
+}
+
+static int
+walk_platform(struct verify *verify, struct error *err)
+{
+    for (struct log *log = verify->logs; log != NULL; log = log->hh.next) {
+        if (!checkpoint_is_platform(log->origin) || log->path == NULL)
+            continue;
+        verify->report->platform = true;
+        if (walk_log(verify, log, err) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int
+walk_tenants(struct verify *verify, struct error *err)
+{
+    for (struct log *log = verify->logs; log != NULL; log = log->hh.next) {
+        if (checkpoint_is_platform(log->origin))
+            continue;
+        if (log->path == NULL) {
+            uint64_t committed = 0;
+
+            for (size_t i = 0; i < log->mark_count; i++)
+                committed |= log->marks[i].size;
+            if (committed != 0)
+                return lie_of(verify, log->origin, AUDIT_MISSING, 0,
+                              "the platform committed to a log that is gone",
+                              err);
+            continue;
+        }
+        if (walk_log(verify, log, err) != 0 ||
+            (verify->report->platform &&
+             check_committed(verify, log, err) != 0))
+            return -1;
+    }
+    return 0;
+}
+
+static int
+by_origin(const struct log *a, const struct log *b)
+{
+    return strcmp(a->origin, b->origin);
+}
+
+int
+audit_verify(const char *directory, const struct audit_verify_options *options,
+             struct audit_report *report_out, struct error *err)
+{
+    struct audit_report report = { 0 };
+    struct verify verify = { options, &report, NULL };
+    int result;
+
+    assert(options->key_count > 0);
+    result = open_logs(&verify, directory, err);
+    /* Directory order is chance; the first lie told should not be. */
+    HASH_SORT(verify.logs, by_origin);
+    for (struct log *log = verify.logs; result == 0 && log != NULL;
+         log = log->hh.next)
+        result = read_checkpoints(&verify, log, err);
+    if (result == 0)
+        result = walk_platform(&verify, err);
+    HASH_SORT(verify.logs, by_origin); /* those that it added, too */
+    if (result == 0)
+        result = walk_tenants(&verify, err);
+    release_logs(&verify);
+    *report_out = report;
+    return result;
+}

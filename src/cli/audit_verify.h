@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef CLI_AUDIT_VERIFY_H
+#define CLI_AUDIT_VERIFY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "cli/audit_walk.h"
+#include "core/checkpoint.h"
+
+/*
+ * Is this copy of the audit logs what was logged?
+ *
+ * Works on an exported directory (identity/audit_dir.h) without a daemon and
+ * without a network.  Checked are all hashes, the personal parts that are not
+ * erased, every checkpoint's signature, that all checkpoints are heads of the
+ * same log, dense sequences, that the platform's log committed every
+ * checkpoint of the others and they have all that it committed, that time does
+ * not run backwards within a boot, and that every intent has an outcome.
+ */
+
+/* Intents of the last quarter of an hour may still be at work. */
+#define AUDIT_VERIFY_GRACE_MS (15 * 60 * 1000)
+
+struct audit_verify_options {
+    const struct checkpoint_key *keys; /* of the signer; one must have signed */
+    size_t key_count;                  /* at least 1 */
+    const struct checkpoint_key *witness; /* must have cosigned; or NULL */
+    const char *tenant; /* only this log and the platform's; or NULL */
+    int64_t grace_ms;
+};
+
+struct audit_report {
+    uint64_t logs;
+    uint64_t checkpoints;
+    uint64_t heads;     /* of other logs that the platform's log committed */
+    bool platform;      /* the platform's log is there; without it nobody can
+                           tell whether a log lost its tail */
+    uint64_t uncovered; /* entries behind the newest checkpoints */
+    struct audit_count count;
+    struct audit_finding finding; /* AUDIT_NONE when all is well */
+};
+
+/* 0 when the logs are intact.  -1 with ERROR_VERIFY and the finding when they
+ * lie, ERROR_NOT_FOUND when there is no such log, or another error when a file
+ * cannot be read.  The report is filled in each case. */
+int audit_verify(const char *directory,
+                 const struct audit_verify_options *options,
+                 struct audit_report *report_out, struct error *err);
+
+#endif

@@ -1,0 +1,499 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/audit_walk.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <uthash.h>
+
+#include "base/arena.h"
+#include "base/file.h"
+#include "core/merkle.h"
+
+#define TILE_SIZE (MERKLE_TILE_WIDTH * DIGEST_SIZE)
+#define BUNDLE_MAX (MERKLE_TILE_WIDTH * (RECORD_SIZE_MAX + 2UL))
+
+/* An intent that waits for its outcome, or the last time of a boot. */
+struct named {
+    UT_hash_handle hh;
+    uint64_t index;
+    int64_t time_ms;
+    char name[];
+};
+
+struct state {
+    const struct audit_walk *walk;
+    struct audit_count *count;
+    struct audit_finding *finding;
+    struct merkle tree;
+    struct digest tile[MERKLE_TILE_LEVELS][MERKLE_TILE_WIDTH];
+    struct buffer entries;
+    struct buffer personal;
+    struct buffer hashes;
+    struct named *intents;
+    struct named *boots;
+    struct named *boot; /* of the last entry */
+    size_t mark;        /* the next one */
+    const struct audit_mark *bad; /* the first mark that did not hold */
+    uint64_t good;                /* size of the last that held before it */
+    bool good_after_bad;
+    int64_t wall_ms;
+};
+
+const char *
+audit_lie_text(enum audit_lie lie)
+{
+    static const char *const texts[AUDIT_LIE_COUNT] = {
+#define X(name, text) [AUDIT_##name] = (text),
+        AUDIT_LIES(X)
+#undef X
+    };
+
+    return texts[lie];
+}
+
+int
+audit_finding_set(struct audit_finding *finding, const char *log,
+                  enum audit_lie lie, uint64_t index, struct error *err,
+                  const char *fmt, ...)
+{
+    va_list args;
+
+    finding->lie = lie;
+    finding->index = index;
+    (void)snprintf(finding->log, sizeof(finding->log), "%s", log);
+    va_start(args, fmt);
+    (void)vsnprintf(finding->text, sizeof(finding->text), fmt, args);
+    va_end(args);
+    return error_set(err, ERROR_VERIFY, "%s: %s at %" PRIu64 ": %s",
+                     finding->log, audit_lie_text(lie), index, finding->text);
+}
+
+int
+audit_mark_compare(const void *a, const void *b)
+{
+    const struct audit_mark *left = a, *right = b;
+    int roots = digest_compare(&left->root, &right->root);
+
+    if (left->size != right->size)
+        return left->size < right->size ? -1 : 1;
+    return roots != 0 ? roots : left->committed - right->committed;
+}
+
+void
+audit_walk_path(struct buffer *out, const char *path, int level,
+                uint64_t index, unsigned width, bool personal)
+{
+    static const char entries[] = "tile/entries/";
+    scoped_buffer tile = { 0 };
+
+    merkle_tile_path(&tile, level, index, width);
+    if (personal)
+        buffer_printf(out, "%s/personal/%s", path,
+                      tile.bytes + sizeof(entries) - 1);
+    else
+        buffer_printf(out, "%s/%s", path, tile.bytes);
+}
+
+#define lie(state, kind, index, ...)                                          \
+    audit_finding_set((state)->finding, (state)->walk->origin, (kind),        \
+                      (index), err, __VA_ARGS__)
+
+static struct named *
+named_find(struct named *table, const char *name)
+{
+    struct named *found;
+
+    HASH_FIND_STR(table, name, found);
+    return found;
+}
+
+static struct named *
+named_add(struct named **table, const char *name)
+{
+    struct named *new = memory_new(1, sizeof(*new) + strlen(name) + 1);
+
+    memcpy(new->name, name, strlen(name) + 1);
+    HASH_ADD_KEYPTR(hh, *table, new->name, strlen(new->name), new);
+    return new;
+}
+
+static void
+named_release(struct named **table)
+{
+    struct named *at, *next;
+
+    HASH_ITER(hh, *table, at, next)
+    {
+        HASH_DEL(*table, at);
+        free(at);
+    }
+}
+
+/* Reads a tile that the head says is there. */
+static int
+read_part(struct state *state, int level, uint64_t index, bool personal,
+          size_t max, struct buffer *out, struct error *err)
+{
+    const unsigned width = merkle_tile_width(level, index, state->walk->size);
+    scoped_buffer path = { 0 };
+
+    audit_walk_path(&path, state->walk->path, level, index, width, personal);
+    buffer_clear(out);
+    if (file_read(path.bytes, max, out, err) == 0)
+        return 0;
+    if (err->code == ERROR_NOT_FOUND || err->code == ERROR_TOO_LARGE)
+        return lie(state, AUDIT_DAMAGED, state->tree.size,
+                   "%s is missing or too large",
+                   path.bytes + strlen(state->walk->path) + 1);
+    return -1;
+}
+
+static int
+check_tile(struct state *state, int level, uint64_t index, unsigned width,
+           struct error *err)
+{
+    if (read_part(state, level, index, false, TILE_SIZE, &state->hashes,
+                  err) != 0)
+        return -1;
+    if (state->hashes.size != width * (size_t)DIGEST_SIZE ||
+        memcmp(state->hashes.bytes, state->tile[level],
+               state->hashes.size) != 0)
+        return lie(state, AUDIT_EDITED,
+                   (index * MERKLE_TILE_WIDTH) << (8 * (unsigned)level),
+                   "a tile of level %d is not what its entries give", level);
+    return 0;
+}
+
+/* Puts a leaf's hash into the tiles; full ones above level 0 are compared with
+ * the files (level 0 was, hash by hash). */
+static int
+push(struct state *state, const struct digest *leaf, struct error *err)
+{
+    struct digest hash = *leaf;
+
+    merkle_append(&state->tree, leaf);
+    for (int level = 0; level < (int)MERKLE_TILE_LEVELS; level++) {
+        uint64_t last = merkle_tile_nodes(level, state->tree.size) - 1;
+        struct digest *tile = state->tile[level];
+        unsigned up = 8 * ((unsigned)level + 1);
+
+        tile[last % MERKLE_TILE_WIDTH] = hash;
+        if ((last + 1) % MERKLE_TILE_WIDTH != 0)
+            return 0;
+        if (level > 0 && check_tile(state, level, last / MERKLE_TILE_WIDTH,
+                                    MERKLE_TILE_WIDTH, err) != 0)
+            return -1;
+        /* A full tile's root is in the frontier while its bit is set, else
+         * it went into a larger node already. */
+        if (((state->tree.size >> up) & 1) != 0) {
+            hash = state->tree.frontier[up];
+        } else {
+            struct merkle node = { 0 };
+
+            for (unsigned i = 0; i < MERKLE_TILE_WIDTH; i++)
+                merkle_append(&node, &tile[i]);
+            merkle_root(&node, &hash);
+        }
+    }
+    return 0;
+}
+
+/* Holds the head against the marks of this size. */
+static void
+check_marks(struct state *state)
+{
+    const struct audit_walk *walk = state->walk;
+    struct digest root;
+
+    if (state->mark >= walk->mark_count ||
+        walk->marks[state->mark].size != state->tree.size)
+        return;
+    merkle_root(&state->tree, &root);
+    for (; state->mark < walk->mark_count &&
+           walk->marks[state->mark].size == state->tree.size;
+         state->mark++) {
+        const struct audit_mark *mark = &walk->marks[state->mark];
+
+        if (digest_compare(&mark->root, &root) != 0)
+            state->bad = state->bad == NULL ? mark : state->bad;
+        else if (state->bad == NULL)
+            state->good = mark->size;
+        else
+            state->good_after_bad = true;
+    }
+}
+
+/* Entries after this one in the bundle: is the one that should be here among
+ * them? */
+static bool
+comes_later(const uint8_t *at, const uint8_t *end, uint64_t seq)
+{
+    struct record record;
+    const uint8_t *item;
+    struct error err;
+    size_t size;
+
+    while (record_next_item(&at, end, &item, &size) == 1) {
+        if (record_decode(item, size, NULL, 0, &record, &err) == 0 &&
+            record.seq == seq)
+            return true;
+    }
+    return false;
+}
+
+static int
+check_order(struct state *state, const struct record *record,
+            const uint8_t *rest, const uint8_t *end, struct error *err)
+{
+    const uint64_t index = state->tree.size;
+
+    if (record->log == NULL || strcmp(record->log, state->walk->origin) != 0)
+        return lie(state, AUDIT_EDITED, index, "the entry is of another log");
+    if (record->seq == index)
+        return 0;
+    if (record->seq > index && !comes_later(rest, end, index))
+        return lie(state, AUDIT_DELETED, index,
+                   "entry %" PRIu64 " is followed by entry %" PRIu64,
+                   index - 1, record->seq);
+    return lie(state, AUDIT_REORDERED, index,
+               "entry %" PRIu64 " stands in place %" PRIu64, record->seq,
+               index);
+}
+
+static int
+check_time(struct state *state, const struct record *record,
+           struct error *err)
+{
+    const char *boot = record->boot == NULL ? "" : record->boot;
+
+    state->wall_ms = record->wall_ms;
+    if (state->boot == NULL || strcmp(state->boot->name, boot) != 0)
+        state->boot = named_find(state->boots, boot);
+    if (state->boot == NULL) {
+        state->boot = named_add(&state->boots, boot);
+        state->boot->time_ms = record->mono_ms;
+    }
+    if (record->mono_ms < state->boot->time_ms)
+        return lie(state, AUDIT_TIME, state->tree.size,
+                   "%" PRId64 " ms after boot comes behind %" PRId64 " ms",
+                   record->mono_ms, state->boot->time_ms);
+    state->boot->time_ms = record->mono_ms;
+    return 0;
+}
+
+static void
+note_intent(struct state *state, const struct record *record)
+{
+    struct named *intent;
+
+    if (record->outcome.status == RECORD_PENDING) {
+        if (record->id != NULL &&
+            named_find(state->intents, record->id) == NULL) {
+            intent = named_add(&state->intents, record->id);
+            intent->index = state->tree.size;
+            intent->time_ms = record->wall_ms;
+        }
+        return;
+    }
+    if (record->links.parent == NULL)
+        return;
+    intent = named_find(state->intents, record->links.parent);
+    if (intent != NULL) {
+        HASH_DEL(state->intents, intent);
+        free(intent);
+    }
+}
+
+struct item {
+    const uint8_t *bytes;
+    size_t size;
+};
+
+/* One pass over the bytes when all is well; only a personal part that does
+ * not fit asks for a second look without it. */
+static int
+decode(const struct item *entry, const struct item *personal,
+       struct record *record_out, bool *person_fits_out)
+{
+    struct error err;
+
+    *person_fits_out = true;
+    if (record_decode(entry->bytes, entry->size, personal->bytes,
+                      personal->size, record_out, &err) == 0)
+        return 0;
+    *person_fits_out = false;
+    return record_decode(entry->bytes, entry->size, NULL, 0, record_out, &err);
+}
+
+static int
+check_entry(struct state *state, const struct item *entry,
+            const struct item *personal, const uint8_t *rest,
+            const uint8_t *end, struct error *err)
+{
+    const uint64_t index = state->tree.size;
+    const size_t tile_at = (size_t)(index % MERKLE_TILE_WIDTH) * DIGEST_SIZE;
+    struct record record;
+    struct digest leaf;
+    bool person_fits;
+
+    if (decode(entry, personal, &record, &person_fits) != 0)
+        return lie(state, AUDIT_EDITED, index, "the entry cannot be read");
+    if (check_order(state, &record, rest, end, err) != 0)
+        return -1;
+    record_leaf(entry->bytes, entry->size, &leaf);
+    if (state->hashes.size < tile_at + DIGEST_SIZE ||
+        memcmp(leaf.bytes, state->hashes.bytes + tile_at, DIGEST_SIZE) != 0)
+        return lie(state, AUDIT_EDITED, index,
+                   "the entry does not give the hash in its tile");
+    if (!person_fits)
+        return lie(state, AUDIT_EDITED, index,
+                   "the personal part is not the one logged");
+    if (check_time(state, &record, err) != 0)
+        return -1;
+    note_intent(state, &record);
+    if (state->walk->visit != NULL &&
+        state->walk->visit(state->walk->context, &record, err) != 0)
+        return -1;
+    if (push(state, &leaf, err) != 0)
+        return -1;
+    state->count->erased += personal->size == 0;
+    state->count->records++;
+    check_marks(state);
+    return 0;
+}
+
+static int
+check_bundle(struct state *state, uint64_t index, struct error *err)
+{
+    const unsigned width =
+        merkle_tile_width(MERKLE_ENTRIES, index, state->walk->size);
+    const uint8_t *at, *end, *person, *person_end;
+    struct item entry, personal;
+
+    if (read_part(state, MERKLE_ENTRIES, index, false, BUNDLE_MAX,
+                  &state->entries, err) != 0 ||
+        read_part(state, MERKLE_ENTRIES, index, true, BUNDLE_MAX,
+                  &state->personal, err) != 0 ||
+        read_part(state, 0, index, false, TILE_SIZE, &state->hashes, err) != 0)
+        return -1;
+    at = (const uint8_t *)buffer_text(&state->entries);
+    end = at + state->entries.size;
+    person = (const uint8_t *)buffer_text(&state->personal);
+    person_end = person + state->personal.size;
+    for (unsigned i = 0; i < width; i++) {
+        if (record_next_item(&at, end, &entry.bytes, &entry.size) != 1)
+            return lie(state, AUDIT_TRUNCATED, state->tree.size,
+                       "the bundle ends before the size that the head claims");
+        if (record_next_item(&person, person_end, &personal.bytes,
+                             &personal.size) != 1)
+            return lie(state, AUDIT_DAMAGED, state->tree.size,
+                       "the personal parts end early");
+        if (check_entry(state, &entry, &personal, at, end, err) != 0)
+            return -1;
+    }
+    if (at != end || person != person_end)
+        return lie(state, AUDIT_DAMAGED, state->tree.size,
+                   "a bundle has more than its name says");
+    return 0;
+}
+
+/* Partial tiles above level 0 at the end of the log, and level 0 for excess. */
+static int
+check_partial_tiles(struct state *state, struct error *err)
+{
+    for (int level = 0; level < (int)MERKLE_TILE_LEVELS; level++) {
+        uint64_t nodes = merkle_tile_nodes(level, state->walk->size);
+        unsigned width = (unsigned)(nodes % MERKLE_TILE_WIDTH);
+
+        if (width != 0 && check_tile(state, level, nodes / MERKLE_TILE_WIDTH,
+                                     width, err) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* A head that does not hold while a later one does was never this log's: then
+ * somebody was shown another log.  When none holds after it, the entries
+ * themselves were rewritten. */
+static int
+judge_marks(struct state *state, struct error *err)
+{
+    const struct audit_walk *walk = state->walk;
+    const struct audit_mark *next = &walk->marks[state->mark];
+
+    if (state->bad != NULL && !state->good_after_bad &&
+        !state->bad->committed && state->bad->size != state->good)
+        return lie(state, AUDIT_EDITED, state->good,
+                   "entries from %" PRIu64 " to %" PRIu64
+                   " do not give the root that was signed",
+                   state->good, state->bad->size);
+    if (state->bad != NULL)
+        return lie(state, AUDIT_FORKED, state->good,
+                   "%s of size %" PRIu64 " has another root",
+                   state->bad->committed ? "the platform's head"
+                                         : "a checkpoint",
+                   state->bad->size);
+    if (state->mark < walk->mark_count)
+        return lie(state, next->committed ? AUDIT_MISSING : AUDIT_TRUNCATED,
+                   walk->size,
+                   "%s %" PRIu64 " entries, %" PRIu64 " are there",
+                   next->committed ? "the platform committed to"
+                                   : "the signer signed",
+                   walk->marks[walk->mark_count - 1].size, walk->size);
+    return 0;
+}
+
+static int
+judge_intents(struct state *state, struct error *err)
+{
+    const struct named *oldest = NULL;
+
+    for (const struct named *at = state->intents; at != NULL;
+         at = at->hh.next) {
+        if (at->time_ms > state->wall_ms - state->walk->grace_ms)
+            state->count->open++;
+        else if (oldest == NULL || at->index < oldest->index)
+            oldest = at;
+    }
+    if (oldest != NULL)
+        return lie(state, AUDIT_OPEN, oldest->index,
+                   "the intent has no outcome");
+    return 0;
+}
+
+static int
+walk_all(struct state *state, struct error *err)
+{
+    const uint64_t size = state->walk->size;
+
+    check_marks(state);
+    for (uint64_t i = 0; i * MERKLE_TILE_WIDTH < size; i++) {
+        if (check_bundle(state, i, err) != 0)
+            return -1;
+    }
+    if (check_partial_tiles(state, err) != 0 || judge_marks(state, err) != 0)
+        return -1;
+    return judge_intents(state, err);
+}
+
+int
+audit_walk(const struct audit_walk *walk, struct audit_count *count,
+           struct audit_finding *finding_out, struct error *err)
+{
+    struct state *state = memory_new(1, sizeof(*state));
+    int result;
+
+    state->walk = walk;
+    state->count = count;
+    state->finding = finding_out;
+    result = walk_all(state, err);
+    named_release(&state->intents);
+    named_release(&state->boots);
+    buffer_release(&state->entries);
+    buffer_release(&state->personal);
+    buffer_release(&state->hashes);
+    free(state);
+    return result;
+}
