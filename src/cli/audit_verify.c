@@ -11,6 +11,12 @@
 
 #include "base/arena.h"
 #include "base/file.h"
+#include "base/hash.h"
+
+/* Names in the files are an enemy's choice: uthash gets a keyed hash. */
+#undef HASH_FUNCTION
+#define HASH_FUNCTION(name, size, hash)                                       \
+    ((hash) = (unsigned)hash_bytes(hash_key, (name), (size)))
 
 #define CHECKPOINTS_MAX ((size_t)1 << 30)
 #define HEAD_MAX 1024
@@ -30,6 +36,7 @@ struct verify {
     const struct audit_verify_options *options;
     struct audit_report *report;
     struct log *logs;
+    struct hash_key key;
 };
 
 static void
@@ -48,6 +55,7 @@ add_mark(struct log *log, uint64_t size, const struct digest *root,
 static struct log *
 find_log(struct verify *verify, const char *origin)
 {
+    const struct hash_key *hash_key = &verify->key;
     struct log *log;
 
     HASH_FIND_STR(verify->logs, origin, log);
@@ -57,6 +65,7 @@ find_log(struct verify *verify, const char *origin)
 static struct log *
 add_log(struct verify *verify, const char *origin)
 {
+    const struct hash_key *hash_key = &verify->key;
     struct log *log = memory_new(1, sizeof(*log));
 
     (void)snprintf(log->origin, sizeof(log->origin), "%s", origin);
@@ -379,10 +388,11 @@ audit_verify(const char *directory, const struct audit_verify_options *options,
              struct audit_report *report_out, struct error *err)
 {
     struct audit_report report = { 0 };
-    struct verify verify = { options, &report, NULL };
+    struct verify verify = { .options = options, .report = &report };
     int result;
 
     assert(options->key_count > 0);
+    random_bytes(&verify.key, sizeof(verify.key));
     result = open_logs(&verify, directory, err);
     /* Directory order is chance; the first lie told should not be. */
     HASH_SORT(verify.logs, by_origin);

@@ -9,7 +9,14 @@
 
 #include "base/arena.h"
 #include "base/file.h"
+#include "base/hash.h"
+#include "base/sign.h"
 #include "core/merkle.h"
+
+/* Names in the files are an enemy's choice: uthash gets a keyed hash. */
+#undef HASH_FUNCTION
+#define HASH_FUNCTION(name, size, hash)                                       \
+    ((hash) = (unsigned)hash_bytes(hash_key, (name), (size)))
 
 #define TILE_SIZE (MERKLE_TILE_WIDTH * DIGEST_SIZE)
 #define BUNDLE_MAX (MERKLE_TILE_WIDTH * (RECORD_SIZE_MAX + 2UL))
@@ -26,6 +33,7 @@ struct state {
     const struct audit_walk *walk;
     struct audit_count *count;
     struct audit_finding *finding;
+    struct hash_key key;
     struct merkle tree;
     struct digest tile[MERKLE_TILE_LEVELS][MERKLE_TILE_WIDTH];
     struct buffer entries;
@@ -101,7 +109,8 @@ audit_walk_path(struct buffer *out, const char *path, int level,
                       (index), err, __VA_ARGS__)
 
 static struct named *
-named_find(struct named *table, const char *name)
+named_find(const struct hash_key *hash_key, struct named *table,
+           const char *name)
 {
     struct named *found;
 
@@ -110,7 +119,8 @@ named_find(struct named *table, const char *name)
 }
 
 static struct named *
-named_add(struct named **table, const char *name)
+named_add(const struct hash_key *hash_key, struct named **table,
+          const char *name)
 {
     struct named *new = memory_new(1, sizeof(*new) + strlen(name) + 1);
 
@@ -270,9 +280,9 @@ check_time(struct state *state, const struct record *record,
 
     state->wall_ms = record->wall_ms;
     if (state->boot == NULL || strcmp(state->boot->name, boot) != 0)
-        state->boot = named_find(state->boots, boot);
+        state->boot = named_find(&state->key, state->boots, boot);
     if (state->boot == NULL) {
-        state->boot = named_add(&state->boots, boot);
+        state->boot = named_add(&state->key, &state->boots, boot);
         state->boot->time_ms = record->mono_ms;
     }
     if (record->mono_ms < state->boot->time_ms)
@@ -290,8 +300,8 @@ note_intent(struct state *state, const struct record *record)
 
     if (record->outcome.status == RECORD_PENDING) {
         if (record->id != NULL &&
-            named_find(state->intents, record->id) == NULL) {
-            intent = named_add(&state->intents, record->id);
+            named_find(&state->key, state->intents, record->id) == NULL) {
+            intent = named_add(&state->key, &state->intents, record->id);
             intent->index = state->tree.size;
             intent->time_ms = record->wall_ms;
         }
@@ -299,7 +309,7 @@ note_intent(struct state *state, const struct record *record)
     }
     if (record->links.parent == NULL)
         return;
-    intent = named_find(state->intents, record->links.parent);
+    intent = named_find(&state->key, state->intents, record->links.parent);
     if (intent != NULL) {
         HASH_DEL(state->intents, intent);
         free(intent);
@@ -485,6 +495,7 @@ audit_walk(const struct audit_walk *walk, struct audit_count *count,
     struct state *state = memory_new(1, sizeof(*state));
     int result;
 
+    random_bytes(&state->key, sizeof(state->key));
     state->walk = walk;
     state->count = count;
     state->finding = finding_out;
