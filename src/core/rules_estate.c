@@ -1,0 +1,348 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "core/rules.h"
+
+#include <string.h>
+
+#include "core/usage.h"
+
+/* What the platform owns: pools, nodes, cards, classes, priorities, prices. */
+
+#define JOIN_DEFAULT_MS (3600 * INT64_C(1000))
+#define JOIN_LONGEST_MS (24 * 3600 * INT64_C(1000))
+
+void
+rules_cut_node(struct changes *changes, struct ref ref)
+{
+    usage_cut_node(changes, ref);
+}
+
+void
+rules_cut_card(struct changes *changes, struct ref ref)
+{
+    usage_cut(changes, ref);
+}
+
+/* Does any work that the world still knows name this in a field? */
+static void
+block_work(const struct edit *edit, struct blockers *blockers, struct ref ref)
+{
+    world_each(edit->world, KIND_WORKLOAD, at) {
+        const struct workload *workload = world_workload(edit->world, at);
+
+        if (ref_equal(workload->class, ref) ||
+            ref_equal(workload->pool, ref) ||
+            ref_equal(workload->priority, ref))
+            rules_block(edit, blockers, at);
+    }
+    world_each(edit->world, KIND_QUOTA, at) {
+        const struct quota *quota = world_quota(edit->world, at);
+
+        if (ref_equal(quota->pool, ref) || ref_equal(quota->class, ref))
+            rules_block(edit, blockers, at);
+    }
+}
+
+/* --- pools --- */
+
+static int
+check_pool(const struct pool *pool, struct error *err)
+{
+    if (pool->kind == POOL_SHARED &&
+        (pool->tenants != NULL || pool->lend || pool->overflow))
+        return error_field(err, "/kind",
+                           "tenants, lend and overflow are for dedicated "
+                           "pools");
+    return 0;
+}
+
+int
+rules_create_pool(const struct edit *edit, void *image, struct error *err)
+{
+    struct pool *pool = image;
+
+    if (rules_settle_list(edit, &pool->tenants, KIND_TENANT, "tenants",
+                          err) != 0)
+        return -1;
+    return check_pool(pool, err);
+}
+
+int
+rules_update_pool(const struct edit *edit, const void *before, void *image,
+                  struct error *err)
+{
+    (void)before;
+    return rules_create_pool(edit, image, err);
+}
+
+int
+rules_delete_pool(const struct edit *edit, struct ref ref, struct error *err)
+{
+    struct blockers blockers = { 0 };
+
+    rules_block_children(edit, &blockers, KIND_NODE, ref);
+    block_work(edit, &blockers, ref);
+    if (rules_blocked(&blockers, err) != 0)
+        return -1;
+    rules_drop_children(edit->changes, KIND_JOINTOKEN, ref);
+    return 0;
+}
+
+int
+rules_create_jointoken(const struct edit *edit, void *image,
+                       struct error *err)
+{
+    struct jointoken *token = image;
+
+    if (token->expires_ms == 0)
+        token->expires_ms = edit->now_ms + JOIN_DEFAULT_MS;
+    if (token->expires_ms <= edit->now_ms ||
+        token->expires_ms > edit->now_ms + JOIN_LONGEST_MS)
+        return error_field(err, "/expires_ms",
+                           "a join token is valid for at most 24 hours from "
+                           "now");
+    return 0;
+}
+
+/* --- nodes and cards --- */
+
+/* The lease decides about lost nodes, in both directions. */
+int
+rules_update_node(const struct edit *edit, const void *before, void *image,
+                  struct error *err)
+{
+    const struct node *old = before;
+    const struct node *node = image;
+
+    (void)edit;
+    if (node->state == old->state)
+        return 0;
+    if (node->state == NODE_LOST)
+        return error_field(err, "/state",
+                           "a node is lost when its lease is over, not "
+                           "because somebody says so");
+    if (old->state == NODE_LOST)
+        return error_set(err, ERROR_CONFLICT,
+                         "the node is lost until its agent is heard again");
+    return 0;
+}
+
+int
+rules_delete_node(const struct edit *edit, struct ref ref, struct error *err)
+{
+    struct blockers blockers = { 0 };
+
+    world_each_index(edit->world, KIND_INSTANCE, 0, ref, at)
+        rules_block(edit, &blockers, at);
+    world_each_index(edit->world, KIND_VOLUME, 0, ref, at)
+        rules_block(edit, &blockers, at);
+    world_each_child(edit->world, KIND_CARD, ref, card)
+        world_each_index(edit->world, KIND_HOLD, 0, card, at)
+            rules_block(edit, &blockers, world_parent(edit->world, at));
+    if (rules_blocked(&blockers, err) != 0)
+        return -1;
+    world_each_child(edit->world, KIND_CARD, ref, card)
+        rules_drop_children(edit->changes, KIND_ALARM, card);
+    rules_drop_children(edit->changes, KIND_CARD, ref);
+    return 0;
+}
+
+/* Only a scrub makes a card clean; a person can ask for one. */
+int
+rules_update_card(const struct edit *edit, const void *before, void *image,
+                  struct error *err)
+{
+    const struct card *old = before;
+    struct card *card = image;
+
+    if (card->handover != old->handover &&
+        card->handover != HANDOVER_PENDING)
+        return error_field(err, "/handover",
+                           "a handover can only be asked for again "
+                           "(pending): a scrub decides it");
+    if (card->handover != old->handover && old->used_milli > 0)
+        return error_set(err, ERROR_CONFLICT,
+                         "the card is in use: %lld milli-cards are bound",
+                         (long long)old->used_milli);
+    if (card->health != old->health && !edit_has(edit, "health_reason"))
+        return error_field(err, "/health_reason",
+                           "a verdict set by hand needs its reason");
+    return 0;
+}
+
+/* --- classes --- */
+
+static int
+check_whole(struct class *class, struct error *err)
+{
+    if (class->count == 0)
+        class->count = 1;
+    if (class->milli != 0 || class->memory_mib != 0 ||
+        class->profile[0] != '\0')
+        return error_field(err, "/form",
+                           "milli, memory_mib and profile are for parts of a "
+                           "card");
+    return 0;
+}
+
+static int
+check_soft(const struct class *class, struct error *err)
+{
+    if (class->milli < 1 || class->milli > 999)
+        return error_field(err, "/milli",
+                           "a share has 1 to 999 milli-cards, not %lld",
+                           (long long)class->milli);
+    if (class->memory_mib < 1)
+        return error_field(err, "/memory_mib",
+                           "a share needs accelerator memory, MiB");
+    if (class->profile[0] != '\0')
+        return error_field(err, "/profile",
+                           "a profile is for hard slices");
+    return 0;
+}
+
+static int
+check_hard(const struct class *class, struct error *err)
+{
+    if (class->profile[0] == '\0')
+        return error_field(err, "/profile",
+                           "a hard slice needs the vendor's profile");
+    return 0;
+}
+
+int
+rules_create_class(const struct edit *edit, void *image, struct error *err)
+{
+    struct class *class = image;
+
+    (void)edit;
+    if (class->form == FORM_WHOLE)
+        return check_whole(class, err);
+    if (class->count > 1)
+        return error_field(err, "/count",
+                           "an instance gets one part of one card, not %lld",
+                           (long long)class->count);
+    class->count = 1;
+    return class->form == FORM_SOFT ? check_soft(class, err)
+                                    : check_hard(class, err);
+}
+
+int
+rules_delete_class(const struct edit *edit, struct ref ref, struct error *err)
+{
+    struct blockers blockers = { 0 };
+
+    block_work(edit, &blockers, ref);
+    return rules_blocked(&blockers, err);
+}
+
+/* --- priorities --- */
+
+/* Preempting across tenants is a right of its own, with its own guard. */
+static int
+check_across(const struct edit *edit, const struct priority *priority,
+             struct ref node, struct error *err)
+{
+    struct granted across;
+
+    if (!priority->preempt_across)
+        return 0;
+    return access_decide(edit->world, edit->actor, VERB_PRIORITY_ACROSS, node,
+                         edit->now_ms, &across, err);
+}
+
+int
+rules_create_priority(const struct edit *edit, void *image, struct error *err)
+{
+    const struct priority *priority = image;
+
+    return check_across(edit, priority, priority->object.parent, err);
+}
+
+int
+rules_update_priority(const struct edit *edit, const void *before,
+                      void *image, struct error *err)
+{
+    const struct priority *old = before;
+    const struct priority *priority = image;
+
+    if (old->preempt_across && old->value == priority->value)
+        return 0;
+    return check_across(edit, priority, priority->object.parent, err);
+}
+
+int
+rules_delete_priority(const struct edit *edit, struct ref ref,
+                      struct error *err)
+{
+    return rules_delete_class(edit, ref, err);
+}
+
+/* --- prices --- */
+
+static bool
+overlaps(const struct price *a, const struct price *b)
+{
+    return a->meter == b->meter && ref_equal(a->tenant, b->tenant) &&
+           strcmp(a->model, b->model) == 0 &&
+           (a->to_ms == 0 || b->from_ms < a->to_ms) &&
+           (b->to_ms == 0 || a->from_ms < b->to_ms);
+}
+
+static int
+check_price(const struct edit *edit, const struct price *price,
+            struct error *err)
+{
+    char id[ID_TEXT_MAX];
+
+    if (price->to_ms != 0 && price->to_ms <= price->from_ms)
+        return error_field(err, "/to_ms", "a price ends after it begins");
+    world_each(edit->world, KIND_PRICE, ref) {
+        const struct price *other = world_price(edit->world, ref);
+
+        if (ref_equal(ref, price->object.self) || !overlaps(price, other))
+            continue;
+        object_id_text(edit->world, ref, id);
+        return error_set(err, ERROR_CONFLICT,
+                         "price %s is in force for a part of that time", id);
+    }
+    return 0;
+}
+
+int
+rules_create_price(const struct edit *edit, void *image, struct error *err)
+{
+    struct price *price = image;
+
+    if (price->from_ms == 0)
+        price->from_ms = edit->now_ms;
+    if (price->from_ms < edit->now_ms)
+        return error_field(err, "/from_ms",
+                           "a price begins now or later: what was used is "
+                           "charged as it was");
+    return check_price(edit, price, err);
+}
+
+int
+rules_update_price(const struct edit *edit, const void *before, void *image,
+                   struct error *err)
+{
+    const struct price *old = before;
+    const struct price *price = image;
+
+    if (old->to_ms != 0 && old->to_ms <= edit->now_ms)
+        return error_set(err, ERROR_CONFLICT, "the price has ended");
+    if (price->to_ms != 0 && price->to_ms < edit->now_ms)
+        return error_field(err, "/to_ms", "a price ends now or later");
+    return check_price(edit, price, err);
+}
+
+int
+rules_delete_price(const struct edit *edit, struct ref ref, struct error *err)
+{
+    const struct price *price = world_price(edit->world, ref);
+
+    if (price->from_ms > edit->now_ms)
+        return 0;
+    return error_set(err, ERROR_CONFLICT,
+                     "the price is or was in force; set its end instead");
+}

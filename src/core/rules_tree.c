@@ -1,0 +1,360 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "core/rules.h"
+
+#include <string.h>
+
+#include "core/manifest.h"
+#include "core/quota.h"
+
+/* Tenants, units, projects, volumes and quotas. */
+
+#define UNIT_DEPTH_MAX 3
+
+/* --- lists of objects of the platform --- */
+
+static struct ref
+find_listed(const struct edit *edit, enum kind kind, const char *text)
+{
+    struct ref ref = object_find_text(edit->world, text);
+
+    if (ref_is_none(ref))
+        ref = world_find_name(edit->world, kind,
+                              world_platform_ref(edit->world), text);
+    if (ref.kind != kind || !access_visible(edit->granted, ref))
+        return (struct ref){ 0 };
+    return ref;
+}
+
+/* Fills ids with the list; -1 at the first that is none. */
+static int
+list_ids(const struct edit *edit, const json_t *list, enum kind kind,
+         const char *pointer, json_t *ids, struct error *err)
+{
+    const json_t *item;
+    size_t i;
+
+    if (!json_is_array(list))
+        return error_field(err, pointer, "must be a list of %s",
+                           schema_get(kind)->plural);
+    json_array_foreach(list, i, item) {
+        const char *text = json_string_value(item);
+        struct ref ref = { 0 };
+        char id[ID_TEXT_MAX];
+
+        if (text != NULL)
+            ref = find_listed(edit, kind, text);
+        if (ref_is_none(ref))
+            return error_field(err, pointer, "item %zu is not a %s", i,
+                               schema_get(kind)->name);
+        object_id_text(edit->world, ref, id);
+        (void)json_array_append_new(ids, json_string(id));
+    }
+    return 0;
+}
+
+int
+rules_settle_list(const struct edit *edit, struct blob **list,
+                  enum kind kind, const char *field, struct error *err)
+{
+    scoped_json ids = json_array();
+    scoped_buffer text = { 0 };
+    char pointer[80];
+
+    if (!edit_has(edit, field))
+        return 0;
+    (void)snprintf(pointer, sizeof(pointer), "/%s", field);
+    if (list_ids(edit, json_object_get(edit->body, field), kind, pointer, ids,
+                 err) != 0)
+        return -1;
+    json_write(&text, ids);
+    change_doc(edit->changes, list, buffer_text(&text));
+    return 0;
+}
+
+/* --- states --- */
+
+static int
+check_state(int old, int state, struct error *err)
+{
+    if (state != STATE_DELETED || old == STATE_DELETED)
+        return 0;
+    return error_field(err, "/state", "to delete it, delete it");
+}
+
+int
+rules_update_state(const struct edit *edit, const void *before, void *image,
+                   struct error *err)
+{
+    const struct object *object = before;
+    const struct field *state =
+        schema_field((enum kind)object->self.kind, "state");
+
+    (void)edit;
+    return check_state(*(const int *)field_at(state, before),
+                       *(const int *)field_at(state, image), err);
+}
+
+/* --- tenants --- */
+
+static int
+settle_tenant(const struct edit *edit, struct tenant *tenant,
+              struct error *err)
+{
+    if (rules_settle_list(edit, &tenant->pools, KIND_POOL, "pools", err) != 0)
+        return -1;
+    if (rules_settle_list(edit, &tenant->classes, KIND_CLASS, "classes",
+                          err) != 0)
+        return -1;
+    return rules_settle_list(edit, &tenant->priorities, KIND_PRIORITY,
+                             "priorities", err);
+}
+
+/* Deleted tenants keep their row, so the highest number is never lost. */
+int
+rules_create_tenant(const struct edit *edit, void *image, struct error *err)
+{
+    struct tenant *tenant = image;
+
+    world_each(edit->world, KIND_TENANT, ref) {
+        int64_t number = world_tenant(edit->world, ref)->number;
+
+        if (number > tenant->number)
+            tenant->number = number;
+    }
+    tenant->number++;
+    return settle_tenant(edit, tenant, err);
+}
+
+int
+rules_update_tenant(const struct edit *edit, const void *before, void *image,
+                    struct error *err)
+{
+    if (rules_update_state(edit, before, image, err) != 0)
+        return -1;
+    return settle_tenant(edit, image, err);
+}
+
+int
+rules_delete_tenant(const struct edit *edit, struct ref ref,
+                    struct error *err)
+{
+    struct blockers blockers = { 0 };
+
+    rules_block_children(edit, &blockers, KIND_UNIT, ref);
+    rules_block_children(edit, &blockers, KIND_PROJECT, ref);
+    if (rules_blocked(&blockers, err) != 0)
+        return -1;
+    rules_drop_node_rights(edit->changes, ref);
+    world_each_child(edit->world, KIND_USER, ref, user)
+        rules_drop_subject(edit->changes, user);
+    rules_drop_children(edit->changes, KIND_ROLE, ref);
+    return 0;
+}
+
+/* --- units and projects --- */
+
+int
+rules_create_unit(const struct edit *edit, void *image, struct error *err)
+{
+    const struct unit *unit = image;
+    struct ref at = unit->object.parent;
+    int depth = 1;
+
+    for (; at.kind == KIND_UNIT; at = world_parent(edit->world, at))
+        depth++;
+    if (depth <= UNIT_DEPTH_MAX)
+        return 0;
+    return error_set(err, ERROR_INVALID, "units nest at most %d deep",
+                     UNIT_DEPTH_MAX);
+}
+
+int
+rules_delete_unit(const struct edit *edit, struct ref ref, struct error *err)
+{
+    struct blockers blockers = { 0 };
+
+    rules_block_children(edit, &blockers, KIND_UNIT, ref);
+    rules_block_children(edit, &blockers, KIND_PROJECT, ref);
+    if (rules_blocked(&blockers, err) != 0)
+        return -1;
+    rules_drop_node_rights(edit->changes, ref);
+    return 0;
+}
+
+static bool
+is_over(const struct workload *workload)
+{
+    return workload->state == WORKLOAD_REJECTED ||
+           workload->state == WORKLOAD_SUCCEEDED ||
+           workload->state == WORKLOAD_FAILED ||
+           workload->state == WORKLOAD_CANCELLED;
+}
+
+int
+rules_delete_project(const struct edit *edit, struct ref ref,
+                     struct error *err)
+{
+    struct blockers blockers = { 0 };
+
+    world_each_child(edit->world, KIND_WORKLOAD, ref, at)
+        if (!is_over(world_workload(edit->world, at)))
+            rules_block(edit, &blockers, at);
+    rules_block_children(edit, &blockers, KIND_VOLUME, ref);
+    if (rules_blocked(&blockers, err) != 0)
+        return -1;
+    rules_drop_node_rights(edit->changes, ref);
+    world_each_child(edit->world, KIND_SERVICEACCOUNT, ref, account)
+        rules_drop_subject(edit->changes, account);
+    return 0;
+}
+
+/* --- volumes --- */
+
+/* Names the numbers of a quota to those alone who may see it. */
+static int
+storage_full(const struct edit *edit, struct ref ref, int64_t need_mib,
+             struct error *err)
+{
+    const struct quota *quota = world_quota(edit->world, ref);
+    char id[ID_TEXT_MAX];
+
+    if (!access_visible(edit->granted, ref))
+        return error_set(err, ERROR_QUOTA,
+                         "%lld MiB do not fit the storage quota above the "
+                         "project",
+                         (long long)need_mib);
+    object_id_text(edit->world, ref, id);
+    return error_set(err, ERROR_QUOTA,
+                     "%lld MiB do not fit: quota %s has %lld of %lld MiB in "
+                     "use",
+                     (long long)need_mib, id, (long long)quota->used,
+                     (long long)quota->limit);
+}
+
+int
+rules_create_volume(const struct edit *edit, void *image, struct error *err)
+{
+    const struct volume *volume = image;
+    struct ref at = volume->object.parent;
+
+    for (; !ref_is_none(at); at = world_parent(edit->world, at))
+        world_each_child(edit->world, KIND_QUOTA, at, ref) {
+            const struct quota *quota = world_quota(edit->world, ref);
+
+            if (quota->dimension == DIMENSION_STORAGE &&
+                ref_is_none(quota->pool) && ref_is_none(quota->class) &&
+                quota->limit != AMOUNT_NONE &&
+                volume->size_mib > quota->limit - quota->used)
+                return storage_full(edit, ref, volume->size_mib, err);
+        }
+    return 0;
+}
+
+static bool
+uses_volume(const struct world *world, const struct workload *workload,
+            struct ref volume)
+{
+    struct ref used[MANIFEST_VOLUMES_MAX];
+    size_t count = manifest_volumes(world, workload->spec, used,
+                                    MANIFEST_VOLUMES_MAX);
+
+    for (size_t i = 0; i < count; i++)
+        if (ref_equal(used[i], volume))
+            return true;
+    return false;
+}
+
+/* A volume that lies on a node goes when the node has removed it. */
+int
+rules_delete_volume(const struct edit *edit, struct ref ref,
+                    struct error *err)
+{
+    const struct volume *volume = world_volume(edit->world, ref);
+    struct blockers blockers = { 0 };
+
+    world_each_child(edit->world, KIND_WORKLOAD, volume->object.parent, at) {
+        const struct workload *workload = world_workload(edit->world, at);
+
+        if (!is_over(workload) && uses_volume(edit->world, workload, ref))
+            rules_block(edit, &blockers, at);
+    }
+    if (rules_blocked(&blockers, err) != 0)
+        return -1;
+    if (ref_is_none(volume->node))
+        rules_drop(edit->changes, ref);
+    else
+        ((struct volume *)change_update(edit->changes, ref))->state =
+            VOLUME_DELETING;
+    return 0;
+}
+
+/* --- quotas --- */
+
+int
+rules_create_quota(const struct edit *edit, void *image, struct error *err)
+{
+    struct quota *quota = image;
+
+    if (!edit_has(edit, "limit"))
+        quota->limit = AMOUNT_NONE;
+    return quota_check(edit->changes, quota, err);
+}
+
+int
+rules_update_quota(const struct edit *edit, const void *before, void *image,
+                   struct error *err)
+{
+    (void)before;
+    return quota_check(edit->changes, image, err);
+}
+
+static bool
+counts_the_same(const struct quota *a, const struct quota *b)
+{
+    return a->dimension == b->dimension && ref_equal(a->pool, b->pool) &&
+           ref_equal(a->class, b->class);
+}
+
+/* Guarantees below lean on the one that is to go. */
+static int
+check_leaning(const struct edit *edit, struct ref ref, struct error *err)
+{
+    const struct quota *quota = world_quota(edit->world, ref);
+
+    if (quota->guaranteed == 0 ||
+        quota->object.parent.kind == KIND_PLATFORM)
+        return 0;
+    world_each(edit->world, KIND_QUOTA, at) {
+        const struct quota *other = world_quota(edit->world, at);
+        char id[ID_TEXT_MAX];
+
+        if (ref_equal(at, ref) || other->guaranteed == 0 ||
+            !counts_the_same(quota, other) ||
+            !world_is_below(edit->world, other->object.parent,
+                            quota->object.parent))
+            continue;
+        object_id_text(edit->world, at, id);
+        return error_set(err, ERROR_QUOTA,
+                         "quota %s below guarantees %lld out of the %lld of "
+                         "this one",
+                         id, (long long)other->guaranteed,
+                         (long long)quota->guaranteed);
+    }
+    return 0;
+}
+
+/* Work that waits for this quota is looked at anew. */
+int
+rules_delete_quota(const struct edit *edit, struct ref ref, struct error *err)
+{
+    if (check_leaning(edit, ref, err) != 0)
+        return -1;
+    world_each(edit->world, KIND_WORKLOAD, at) {
+        const struct workload *workload = world_workload(edit->world, at);
+
+        if (ref_equal(workload->reason_quota, ref))
+            ((struct workload *)change_update(edit->changes, at))
+                ->reason_quota = (struct ref){ 0 };
+    }
+    return 0;
+}
