@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/client.h"
+#include "cli/command.h"
+#include "cli/output.h"
+
+static const struct column capacity_columns[] = {
+    { "POOL", "pool", 's', false },
+    { "CLASS", "class", 's', false },
+    { "FREE", "free_cards", 's', false },
+    { "TOTAL", "total_cards", 's', false },
+    { 0 },
+};
+
+/* Operators see the cards, everybody else what is free by class. */
+static int
+cards(struct cli *cli, struct error *err)
+{
+    scoped_json answer = NULL;
+
+    if (!cli_has(cli, "free")) {
+        if (client_list(cli, "/api/v1/cards", 100000, &answer, err) != 0)
+            return -1;
+        if (json_array_size(json_object_get(answer, "items")) > 0) {
+            output_print(cli, output_columns("card"), answer);
+            return 0;
+        }
+        json_decref(answer);
+        answer = NULL;
+    }
+    if (client_get(cli, "/api/v1/capacity", &answer, err) != 0)
+        return -1;
+    output_print(cli, capacity_columns, answer);
+    return 0;
+}
+
+static const struct command_option options[] = {
+    { "free", 0, NULL, "free and total cards by pool and class" },
+    { 0 },
+};
+
+const struct command command_cards = {
+    .verb = "cards",
+    .help = "Show the cards, or how many are free by class.",
+    .options = options,
+    .run = cards,
+};

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef CLI_COMMAND_H
+#define CLI_COMMAND_H
+
+#include "cli/cli.h"
+
+/* All commands; each is defined in the file of its name. */
+#define COMMANDS(X)                                                           \
+    X(login) X(logout) X(whoami) X(stepup) X(first_admin) X(passwd) X(use)    \
+    X(get) X(create) X(set) X(delete) X(set_quota) X(create_key)              \
+    X(create_jointoken) X(submit) X(cancel) X(hold) X(release) X(wait)        \
+    X(logs) X(explain) X(queue) X(cards) X(bindings) X(usage) X(cost)         \
+    X(can_i) X(check) X(audit_tail) X(audit_export) X(audit_verify)           \
+    X(completion) X(version)
+
+#define COMMAND_DECLARE(name) extern const struct command command_##name;
+COMMANDS(COMMAND_DECLARE)
+#undef COMMAND_DECLARE
+
+/* NULL-terminated, in the order of help. */
+extern const struct command *const command_list[];
+/* Options that every command takes. */
+extern const struct command_option command_globals[];
+
+#endif

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/fields.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define WHOLE_MAX INT64_C(1000000000000)
+
+static json_t *
+read_list(const char *text)
+{
+    json_t *list = json_array();
+
+    while (*text != '\0') {
+        size_t size = strcspn(text, ",");
+
+        if (size > 0)
+            (void)json_array_append_new(list, json_stringn(text, size));
+        text += size;
+        text += *text == ',';
+    }
+    return list;
+}
+
+static int
+read_int(const char *name, const char *text, json_t **out, struct error *err)
+{
+    long long number;
+    char *end;
+
+    errno = 0;
+    number = strtoll(text, &end, 10);
+    if (*text == '\0' || *end != '\0' || errno != 0)
+        return error_set(err, ERROR_INVALID, "%s: \"%.40s\" is not an integer",
+                         name, text);
+    *out = json_integer(number);
+    return 0;
+}
+
+static int
+read_value(const struct field *field, const char *name, const char *text,
+           json_t **out, struct error *err)
+{
+    if (strcmp(text, "null") == 0) {
+        *out = json_null();
+        return 0;
+    }
+    if (field != NULL && field->type == FIELD_INT)
+        return read_int(name, text, out, err);
+    if (field != NULL && field->type == FIELD_BOOL &&
+        (strcmp(text, "true") == 0 || strcmp(text, "false") == 0)) {
+        *out = json_boolean(text[0] == 't');
+        return 0;
+    }
+    if (field != NULL && field->type == FIELD_VERBS) {
+        *out = read_list(text);
+        return 0;
+    }
+    if (field != NULL && field->type == FIELD_DOC) {
+        *out = json_read(text, strlen(text), err);
+        return *out != NULL ? 0 : error_prefix(err, "%s", name);
+    }
+    *out = json_string(text);
+    return *out != NULL ? 0
+                        : error_set(err, ERROR_INVALID,
+                                    "%s: the value is not UTF-8", name);
+}
+
+int
+fields_read(const struct cli *cli, enum kind kind, int first, json_t *body,
+            struct error *err)
+{
+    for (int i = first; i < cli->word_count; i++) {
+        const char *word = cli->words[i];
+        size_t size = strcspn(word, "=");
+        const char *name = arena_strndup(cli->arena, word, size);
+        json_t *value = NULL;
+
+        if (word[size] != '=' || size == 0)
+            return error_set(err, ERROR_INVALID,
+                             "\"%.60s\" is not FIELD=VALUE", word);
+        if (json_object_get(body, name) != NULL)
+            return error_set(err, ERROR_INVALID, "%s is given twice", name);
+        if (read_value(schema_field(kind, name), name, word + size + 1,
+                       &value, err) != 0)
+            return -1;
+        (void)json_object_set_new(body, name, value);
+    }
+    return 0;
+}
+
+int
+fields_milli(const char *text, int64_t *out, struct error *err)
+{
+    int64_t value = 0;
+    int digits = -1; /* behind the point; -1: before it */
+    const char *at = text;
+
+    for (; *at != '\0'; at++) {
+        if (*at == '.' && digits < 0) {
+            digits = 0;
+            continue;
+        }
+        if (*at < '0' || *at > '9' || digits == 3 || value > WHOLE_MAX)
+            break;
+        value = value * 10 + (*at - '0');
+        digits += digits >= 0;
+    }
+    if (*at != '\0' || at == text || strcmp(text, ".") == 0)
+        return error_set(err, ERROR_INVALID,
+                         "\"%.40s\" is not an amount such as 2 or 0.5 (at "
+                         "most three digits behind the point)",
+                         text);
+    for (digits = digits < 0 ? 0 : digits; digits < 3; digits++)
+        value *= 10;
+    *out = value;
+    return 0;
+}
+
+/* A whole number and one unit of the table (the first is the default). */
+static int
+with_unit(const char *text, const char *units, const int64_t *factors,
+          const char *example, int64_t *out, struct error *err)
+{
+    const char *unit;
+    long long number;
+    char *end;
+
+    errno = 0;
+    number = strtoll(text, &end, 10);
+    unit = *end == '\0' ? units : strchr(units, *end);
+    if (end == text || errno != 0 || number < 0 || number > WHOLE_MAX ||
+        unit == NULL || (*end != '\0' && end[1] != '\0'))
+        return error_set(err, ERROR_INVALID,
+                         "\"%.40s\" is not an amount such as %s", text,
+                         example);
+    *out = (int64_t)number * factors[unit - units];
+    return 0;
+}
+
+int
+fields_duration(const char *text, int64_t *out, struct error *err)
+{
+    static const int64_t factors[] = { 1000, 60000, 3600000, 86400000 };
+
+    return with_unit(text, "smhd", factors, "90s, 10m, 2h or 7d", out, err);
+}
+
+int
+fields_mib(const char *text, int64_t *out, struct error *err)
+{
+    static const int64_t factors[] = { 1, 1024, 1048576 };
+
+    return with_unit(text, "mgt", factors, "512m or 4g (MiB, GiB)", out, err);
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef CLI_FIELDS_H
+#define CLI_FIELDS_H
+
+#include "cli/cli.h"
+#include "core/schema.h"
+
+/*
+ * FIELD=VALUE words as a JSON body: numbers, switches, lists of verbs and
+ * documents take their type from the kind's schema; everything else is text.
+ * A value of "null" is null.
+ */
+int fields_read(const struct cli *cli, enum kind kind, int first,
+                json_t *body, struct error *err);
+
+/* Amounts as people write them; the result is in the smallest unit. */
+/* "1.5" -> 1500, at most three digits behind the point. */
+int fields_milli(const char *text, int64_t *out, struct error *err);
+/* "90s", "10m", "2h", "7d" -> ms; a bare number is seconds. */
+int fields_duration(const char *text, int64_t *out, struct error *err);
+/* "512", "512m", "4g" -> MiB. */
+int fields_mib(const char *text, int64_t *out, struct error *err);
+
+#endif

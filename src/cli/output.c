@@ -1,0 +1,502 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/output.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <yaml.h>
+
+#include "base/clock.h"
+
+#define COLUMNS_MAX 32
+
+static const struct column common_columns[] = {
+    { "NAME", "name", 's', false }, { "ID", "id", 's', true },
+    { "AGE", "created", 'a', false }, { 0 }
+};
+
+#define NAME_COLUMN { "NAME", "name", 's', false }
+#define END_COLUMNS                                                           \
+    { "ID", "id", 's', true }, { "AGE", "created", 'a', false }, { 0 }
+
+static const struct {
+    const char *kind;
+    struct column columns[20];
+} tables[] = {
+    { "pool",
+      { NAME_COLUMN, { "KIND", "kind", 's', true }, END_COLUMNS } },
+    { "node",
+      { NAME_COLUMN, { "STATE", "state", 's', false },
+        { "SIMULATED", "simulated", 'b', false },
+        { "CPU", "cpu_milli", 'm', false },
+        { "MEMORY-MIB", "memory_mib", 's', false }, END_COLUMNS } },
+    { "card",
+      { NAME_COLUMN, { "NODE", "node", 's', false },
+        { "MODEL", "model", 's', false },
+        { "MEMORY-MIB", "memory_mib", 's', false },
+        { "HEALTH", "health", 's', false },
+        { "HANDOVER", "handover", 's', false },
+        { "USED", "used_milli", 'm', false },
+        { "HELD", "held_milli", 'm', false },
+        { "SIMULATED", "simulated", 'b', false },
+        { "FOREIGN", "foreign", 'b', true },
+        { "UUID", "uuid", 's', true }, { "DRIVER", "driver", 's', true },
+        { "VENDOR", "vendor", 's', true },
+        { "REASON", "health_reason", 's', true }, END_COLUMNS } },
+    { "class",
+      { NAME_COLUMN, { "FORM", "form", 's', false },
+        { "MODEL", "model", 's', false },
+        { "CARDS", "count", 's', false }, { "SHARE", "milli", 'm', false },
+        { "MIN-MIB", "min_memory_mib", 's', false }, END_COLUMNS } },
+    { "priority",
+      { NAME_COLUMN, { "VALUE", "value", 's', false },
+        { "ACROSS", "preempt_across", 'b', false }, END_COLUMNS } },
+    { "price",
+      { NAME_COLUMN, { "METER", "meter", 's', false },
+        { "MODEL", "model", 's', false }, { "PRICE", "nano", 'c', false },
+        { "FROM", "from_ms", 't', false }, { "TO", "to_ms", 't', false },
+        END_COLUMNS } },
+    { "tenant",
+      { NAME_COLUMN, { "STATE", "state", 's', false },
+        { "ISOLATION", "isolation", 's', false },
+        { "DISPLAY", "display", 's', true }, END_COLUMNS } },
+    { "project",
+      { NAME_COLUMN, { "CLASS", "class", 's', false },
+        { "STATE", "state", 's', false }, END_COLUMNS } },
+    { "user",
+      { NAME_COLUMN, { "STATE", "state", 's', false },
+        { "LOCKED", "locked_ms", 't', false }, END_COLUMNS } },
+    { "apikey",
+      { NAME_COLUMN, { "EXPIRES", "expires_ms", 't', false },
+        { "REVOKED", "revoked_ms", 't', false },
+        { "SOURCES", "sources", 's', true }, END_COLUMNS } },
+    { "grant",
+      { { "NAME", "id", 's', false }, { "SUBJECT", "subject", 's', false },
+        { "ROLE", "role", 's', false }, { "TO", "to_ms", 't', false },
+        { "AGE", "created", 'a', false }, { 0 } } },
+    { "quota",
+      { { "NAME", "id", 's', false },
+        { "DIMENSION", "dimension", 's', false },
+        { "GUARANTEED", "guaranteed", 's', false },
+        { "LIMIT", "limit", 's', false }, { "USED", "used", 's', false },
+        { "POOL", "pool", 's', true }, { "CLASS", "class", 's', true },
+        { "AGE", "created", 'a', false }, { 0 } } },
+    { "workload",
+      { NAME_COLUMN, { "KIND", "kind", 's', true },
+        { "STATE", "state", 's', false },
+        { "INSTANCES", "instances", 's', false },
+        { "ATTEMPT", "attempt", 's', false },
+        { "PREEMPTED", "preemptions", 's', true },
+        { "EXIT", "exit_code", 's', true },
+        { "CARD-HOURS", "card_time", 'h', false },
+        { "REASON", "reason", 's', false },
+        { "SENTENCE", "reason_text", 's', true }, END_COLUMNS } },
+    { "instance",
+      { NAME_COLUMN, { "STATE", "state", 's', false },
+        { "ATTEMPT", "attempt", 's', false },
+        { "INCARNATION", "incarnation", 's', false },
+        { "STARTED", "started_ms", 't', false },
+        { "EXIT", "exit_code", 's', false }, { "OOM", "oom", 'b', false },
+        END_COLUMNS } },
+    { "binding",
+      { { "NAME", "id", 's', false }, { "CARD", "card", 's', false },
+        { "INSTANCE", "parent", 's', false },
+        { "SHARE", "milli", 'm', false }, { "FROM", "from_ms", 't', false },
+        { "TO", "to_ms", 't', false },
+        { "WORKLOAD", "workload", 's', true },
+        { "PROJECT", "project", 's', true }, { 0 } } },
+    { "volume",
+      { NAME_COLUMN, { "SIZE-MIB", "size_mib", 's', false },
+        { "STATE", "state", 's', false },
+        { "FAILURE", "failure", 's', true }, END_COLUMNS } },
+    { "alarm",
+      { { "NAME", "id", 's', false }, { "CODE", "code", 's', false },
+        { "RAISED", "raised_ms", 't', false },
+        { "CLEARED", "cleared_ms", 't', false },
+        { "TEXT", "text", 's', false }, { 0 } } },
+};
+
+const struct column *
+output_columns(const char *kind)
+{
+    for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++)
+        if (strcmp(tables[i].kind, kind) == 0)
+            return tables[i].columns;
+    return common_columns;
+}
+
+/* Control characters would drive the terminal of whoever looks. */
+static void
+clean(struct buffer *out, const char *text)
+{
+    for (; *text != '\0'; text++) {
+        unsigned char byte = (unsigned char)*text;
+
+        if (byte >= 0x20 && byte != 0x7F)
+            buffer_add_byte(out, byte);
+        else
+            buffer_add_byte(out, byte == '\n' || byte == '\t' ? ' ' : '?');
+    }
+}
+
+void
+output_line(const char *fmt, ...)
+{
+    char text[8192];
+    scoped_buffer line = { 0 };
+    va_list args;
+
+    va_start(args, fmt);
+    (void)vsnprintf(text, sizeof(text), fmt, args);
+    va_end(args);
+    clean(&line, text);
+    (void)printf("%s\n", buffer_text(&line));
+}
+
+/* A fixed-point number without the zeros at its end. */
+static void
+decimal(int64_t value, int64_t scale, int digits, char *text, size_t room)
+{
+    int64_t whole = value / scale, rest = value % scale;
+    size_t used;
+
+    if (rest < 0)
+        rest = -rest;
+    (void)snprintf(text, room, "%s%" PRId64 ".%0*" PRId64,
+                   value < 0 && whole == 0 ? "-" : "", whole, digits, rest);
+    used = strlen(text);
+    while (used > 0 && text[used - 1] == '0')
+        text[--used] = '\0';
+    if (used > 0 && text[used - 1] == '.')
+        text[used - 1] = '\0';
+}
+
+void
+output_milli(int64_t milli, char *text, size_t room)
+{
+    decimal(milli, 1000, 3, text, room);
+}
+
+void
+output_nano(int64_t nano, char *text, size_t room)
+{
+    decimal(nano, 1000000000, 9, text, room);
+}
+
+static void
+age(const char *time, char *text, size_t room)
+{
+    static const struct {
+        int64_t ms;
+        char unit;
+    } units[] = { { 86400000, 'd' }, { 3600000, 'h' }, { 60000, 'm' },
+                  { 1000, 's' } };
+    int64_t at, ms;
+
+    (void)snprintf(text, room, "<unknown>");
+    if (clock_parse(time, &at) != 0)
+        return;
+    ms = clock_wall_ms() - at;
+    if (ms < 0)
+        ms = 0;
+    for (size_t i = 0; i < 4; i++)
+        if (ms >= 2 * units[i].ms || i == 3) {
+            (void)snprintf(text, room, "%" PRId64 "%c", ms / units[i].ms,
+                           units[i].unit);
+            return;
+        }
+}
+
+static const json_t *
+go_down(const json_t *value, const char *field)
+{
+    while (value != NULL && *field != '\0') {
+        char key[64];
+        size_t size = strcspn(field, ".");
+
+        (void)snprintf(key, sizeof(key), "%.*s", (int)size, field);
+        value = json_object_get(value, key);
+        field += size;
+        field += *field == '.';
+    }
+    return value;
+}
+
+static void
+cell(struct buffer *out, const struct column *column, const json_t *item)
+{
+    const json_t *value = go_down(item, column->field);
+    char text[64] = "-";
+
+    if (value == NULL || json_is_null(value)) {
+        buffer_add_text(out, "-");
+        return;
+    }
+    if (column->form == 'a' && json_is_string(value))
+        age(json_string_value(value), text, sizeof(text));
+    else if (column->form == 'b')
+        (void)snprintf(text, sizeof(text), "%s",
+                       json_is_true(value) ? "yes" : "-");
+    else if (column->form == 'm' && json_is_integer(value))
+        output_milli(json_integer_value(value), text, sizeof(text));
+    else if (column->form == 'h' && json_is_integer(value))
+        decimal(json_integer_value(value) / 3600, 1000000, 6, text,
+                sizeof(text));
+    else if (column->form == 'c' && json_is_integer(value))
+        output_nano(json_integer_value(value), text, sizeof(text));
+    else if (json_is_string(value)) {
+        clean(out, json_string_length(value) > 0 ? json_string_value(value)
+                                                 : "-");
+        return;
+    } else {
+        json_write(out, value);
+        return;
+    }
+    buffer_add_text(out, text);
+}
+
+static size_t
+display_width(const char *text)
+{
+    size_t width = 0;
+
+    for (; *text != '\0'; text++)
+        width += ((unsigned char)*text & 0xC0) != 0x80;
+    return width;
+}
+
+static void
+print_table(const struct cli *cli, const struct column *columns,
+            const json_t *items)
+{
+    size_t count = 0, rows = json_array_size(items);
+    size_t widths[COLUMNS_MAX] = { 0 };
+    const struct column *shown[COLUMNS_MAX];
+    char **cells;
+
+    for (; columns->title != NULL && count < COLUMNS_MAX; columns++)
+        if (!columns->wide || cli->form == OUTPUT_WIDE)
+            shown[count++] = columns;
+    cells = arena_alloc(cli->arena, (rows + 1) * count * sizeof(*cells));
+    for (size_t row = 0; row <= rows; row++)
+        for (size_t i = 0; i < count; i++) {
+            scoped_buffer text = { 0 };
+            size_t width;
+
+            if (row == 0)
+                buffer_add_text(&text, shown[i]->title);
+            else
+                cell(&text, shown[i], json_array_get(items, row - 1));
+            cells[row * count + i] =
+                arena_strdup(cli->arena, buffer_text(&text));
+            width = display_width(buffer_text(&text));
+            if (width > widths[i] && (row > 0 || cli->headers))
+                widths[i] = width;
+        }
+    for (size_t row = cli->headers ? 0 : 1; row <= rows; row++) {
+        for (size_t i = 0; i < count; i++) {
+            const char *text = cells[row * count + i];
+            size_t pad = i + 1 < count ? widths[i] + 2 - display_width(text)
+                                       : 0;
+
+            (void)printf("%s%*s", text, (int)pad, "");
+        }
+        (void)putchar('\n');
+    }
+}
+
+/* RFC 4180; a leading = + - @ is a formula to spreadsheets. */
+static void
+print_csv_cell(const char *text)
+{
+    bool formula = strchr("=+-@", text[0]) != NULL && text[0] != '\0' &&
+                   strcmp(text, "-") != 0;
+
+    if (!formula && strpbrk(text, ",\"\r\n") == NULL) {
+        (void)fputs(text, stdout);
+        return;
+    }
+    (void)fputs(formula ? "\"'" : "\"", stdout);
+    for (; *text != '\0'; text++) {
+        if (*text == '"')
+            (void)putchar('"');
+        (void)putchar(*text);
+    }
+    (void)putchar('"');
+}
+
+static void
+print_csv(const struct cli *cli, const struct column *columns,
+          const json_t *items)
+{
+    if (cli->headers) {
+        for (size_t i = 0; columns[i].title != NULL; i++)
+            (void)printf("%s%s", i > 0 ? "," : "", columns[i].field);
+        (void)fputs("\r\n", stdout);
+    }
+    for (size_t row = 0; row < json_array_size(items); row++) {
+        for (size_t i = 0; columns[i].title != NULL; i++) {
+            const json_t *value =
+                go_down(json_array_get(items, row), columns[i].field);
+            scoped_buffer text = { 0 };
+
+            if (json_is_string(value))
+                clean(&text, json_string_value(value));
+            else if (value != NULL && !json_is_null(value))
+                json_write(&text, value);
+            if (i > 0)
+                (void)putchar(',');
+            print_csv_cell(buffer_text(&text));
+        }
+        (void)fputs("\r\n", stdout);
+    }
+}
+
+/* --- YAML --- */
+
+static void
+yaml_put(yaml_emitter_t *emitter, yaml_event_t *event, int ok)
+{
+    if (ok)
+        (void)yaml_emitter_emit(emitter, event);
+}
+
+static void
+yaml_scalar(yaml_emitter_t *emitter, const char *text, bool quoted)
+{
+    yaml_event_t event;
+
+    yaml_put(emitter, &event,
+             yaml_scalar_event_initialize(
+                 &event, NULL, NULL, (const yaml_char_t *)text,
+                 (int)strlen(text), 1, 1,
+                 quoted ? YAML_DOUBLE_QUOTED_SCALAR_STYLE
+                        : YAML_PLAIN_SCALAR_STYLE));
+}
+
+static void
+yaml_value(yaml_emitter_t *emitter, const json_t *value)
+{
+    yaml_event_t event;
+    scoped_buffer text = { 0 };
+    const char *key;
+    json_t *item;
+    size_t i;
+
+    if (json_is_object(value)) {
+        yaml_put(emitter, &event,
+                 yaml_mapping_start_event_initialize(
+                     &event, NULL, NULL, 1, YAML_BLOCK_MAPPING_STYLE));
+        json_object_foreach((json_t *)(uintptr_t)value, key, item) {
+            yaml_scalar(emitter, key, false);
+            yaml_value(emitter, item);
+        }
+        yaml_put(emitter, &event, yaml_mapping_end_event_initialize(&event));
+    } else if (json_is_array(value)) {
+        yaml_put(emitter, &event,
+                 yaml_sequence_start_event_initialize(
+                     &event, NULL, NULL, 1, YAML_BLOCK_SEQUENCE_STYLE));
+        json_array_foreach(value, i, item)
+            yaml_value(emitter, item);
+        yaml_put(emitter, &event, yaml_sequence_end_event_initialize(&event));
+    } else if (json_is_string(value)) {
+        yaml_scalar(emitter, json_string_value(value), true);
+    } else {
+        json_write(&text, value);
+        yaml_scalar(emitter, buffer_text(&text), false);
+    }
+}
+
+static void
+print_yaml(const json_t *value)
+{
+    yaml_emitter_t emitter;
+    yaml_event_t event;
+
+    if (!yaml_emitter_initialize(&emitter))
+        return;
+    yaml_emitter_set_output_file(&emitter, stdout);
+    yaml_emitter_set_unicode(&emitter, 1);
+    yaml_put(&emitter, &event,
+             yaml_stream_start_event_initialize(&event, YAML_UTF8_ENCODING));
+    yaml_put(&emitter, &event,
+             yaml_document_start_event_initialize(&event, NULL, NULL, NULL,
+                                                  1));
+    yaml_value(&emitter, value);
+    yaml_put(&emitter, &event,
+             yaml_document_end_event_initialize(&event, 1));
+    yaml_put(&emitter, &event, yaml_stream_end_event_initialize(&event));
+    yaml_emitter_delete(&emitter);
+}
+
+static void
+print_json(const json_t *value)
+{
+    (void)json_dumpf(value, stdout, JSON_INDENT(2) | JSON_ENCODE_ANY);
+    (void)putchar('\n');
+}
+
+static void
+print_names(const json_t *items)
+{
+    for (size_t i = 0; i < json_array_size(items); i++) {
+        const json_t *item = json_array_get(items, i);
+        const char *kind = json_string_value(json_object_get(item, "type"));
+        const char *name = json_string_value(json_object_get(item, "name"));
+        const char *id = json_string_value(json_object_get(item, "id"));
+
+        output_line("%s/%s", kind != NULL ? kind : "object",
+                    name != NULL && name[0] != '\0' ? name
+                    : id != NULL                    ? id
+                                                    : "-");
+    }
+}
+
+void
+output_print(const struct cli *cli, const struct column *columns,
+             const json_t *value)
+{
+    const json_t *items = json_object_get(value, "items");
+    scoped_json single = NULL;
+
+    if (items == NULL) {
+        single = json_array();
+        /* json_array_append counts the reference, it does not change it. */
+        (void)json_array_append(single, (json_t *)(uintptr_t)value);
+        items = single;
+    }
+    switch (cli->form) {
+    case OUTPUT_JSON:
+        print_json(value);
+        break;
+    case OUTPUT_YAML:
+        print_yaml(value);
+        break;
+    case OUTPUT_CSV:
+        print_csv(cli, columns, items);
+        break;
+    case OUTPUT_NAME:
+        print_names(items);
+        break;
+    case OUTPUT_TABLE:
+    case OUTPUT_WIDE:
+        print_table(cli, columns, items);
+        break;
+    }
+}
+
+void
+output_done(const struct cli *cli, const char *kind, const char *name,
+            const char *what, const json_t *object)
+{
+    if (cli->form == OUTPUT_JSON && object != NULL)
+        print_json(object);
+    else if (cli->form == OUTPUT_YAML && object != NULL)
+        print_yaml(object);
+    else if (cli->form == OUTPUT_NAME)
+        output_line("%s/%s", kind, name);
+    else if (!cli->quiet)
+        output_line("%s/%s %s%s", kind, name, what,
+                    cli->dry_run ? " (dry run)" : "");
+}

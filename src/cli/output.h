@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef CLI_OUTPUT_H
+#define CLI_OUTPUT_H
+
+#include "cli/cli.h"
+
+/*
+ * How does an answer look on the screen?  Tables with stable columns for
+ * people (first NAME, last AGE), and json, yaml, csv, name for programs.
+ * Whatever a server or tenant wrote is printed without control characters,
+ * and CSV cells that a spreadsheet would run are quoted.
+ */
+
+struct column {
+    const char *title;
+    const char *field; /* of the JSON object; "a.b" goes down */
+    char form;         /* 's' text, 'a' age of a time, 't' time, 'm' milli-
+                          units as a decimal, 'b' yes or -, 'i' short id,
+                          'h' milli-card-ms as card hours, 'c' nano money */
+    bool wide;         /* only with -o wide */
+};
+
+/* Prints a list ({"items": [...]}) or one object in the form that the user
+ * asked for; columns end with title NULL. */
+void output_print(const struct cli *cli, const struct column *columns,
+                  const json_t *value);
+/* The columns that a kind ("workload") is shown with. */
+const struct column *output_columns(const char *kind);
+/* "workload/train created" after a mutation, or the object when -o asks. */
+void output_done(const struct cli *cli, const char *kind, const char *name,
+                 const char *what, const json_t *object);
+/* Prints one line for people on standard output, control bytes removed. */
+void output_line(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+/* An amount of milli-units: 1500 -> "1.5". */
+void output_milli(int64_t milli, char *text, size_t room);
+/* nano units: 1234500000 -> "1.2345". */
+void output_nano(int64_t nano, char *text, size_t room);
+
+#endif

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/client.h"
+#include "cli/command.h"
+#include "cli/fields.h"
+#include "cli/output.h"
+#include "cli/place.h"
+
+static int
+set(struct cli *cli, struct error *err)
+{
+    struct client_call call = { .method = "PATCH" };
+    scoped_json body = json_object();
+    scoped_json before = NULL;
+    scoped_json answer = NULL;
+    enum kind kind;
+
+    if (place_kind(cli->words[0], &kind, err) != 0 ||
+        fields_read(cli, kind, 2, body, err) != 0 ||
+        place_object(cli, kind, cli->words[1], &call.path, err) != 0 ||
+        client_get(cli, call.path, &before, err) != 0)
+        return -1;
+    call.body = body;
+    call.version = json_integer_value(json_object_get(before, "version"));
+    if (client_send(cli, &call, &answer, err) != 0)
+        return -1;
+    output_done(cli, schema_get(kind)->name, cli->words[1], "changed",
+                answer);
+    return 0;
+}
+
+static const struct command_option options[] = { PLACE_OPTIONS, { 0 } };
+
+const struct command command_set = {
+    .verb = "set",
+    .words = "NOUN NAME FIELD=VALUE...",
+    .help = "Change fields of an object.",
+    .more = "For example: bulkhead set node n1 state=draining\n"
+            "Fails with exit code 7 when somebody else changed it meanwhile.",
+    .options = options,
+    .words_min = 3,
+    .words_max = CLI_WORDS_MAX,
+    .run = set,
+};

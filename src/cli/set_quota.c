@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <string.h>
+
+#include "cli/client.h"
+#include "cli/command.h"
+#include "cli/fields.h"
+#include "cli/output.h"
+#include "cli/place.h"
+
+#define MILLI_CARD_MS_PER_HOUR (INT64_C(1000) * 3600000)
+
+/* Amounts in the unit that people use for the dimension. */
+static int
+read_amount(const char *dimension, const char *text, int64_t *out,
+            struct error *err)
+{
+    bool is_milli = strcmp(dimension, "cards") == 0 ||
+                    strcmp(dimension, "cpu") == 0;
+
+    if (strcmp(text, "none") == 0) {
+        *out = -1;
+        return 0;
+    }
+    if (strcmp(dimension, "card_time") == 0) {
+        if (fields_milli(text, out, err) != 0)
+            return -1;
+        *out *= MILLI_CARD_MS_PER_HOUR / 1000;
+        return 0;
+    }
+    if (is_milli)
+        return fields_milli(text, out, err);
+    if (strcmp(dimension, "memory") == 0 ||
+        strcmp(dimension, "accel_memory") == 0 ||
+        strcmp(dimension, "storage") == 0)
+        return fields_mib(text, out, err);
+    if (fields_milli(text, out, err) != 0)
+        return -1;
+    if (*out % 1000 != 0)
+        return error_set(err, ERROR_INVALID, "\"%.40s\" must be whole", text);
+    *out /= 1000;
+    return 0;
+}
+
+static int
+read_body(const struct cli *cli, json_t *body, struct error *err)
+{
+    static const char *const amounts[] = { "guaranteed", "limit" };
+    const char *dimension = cli->words[0];
+
+    for (size_t i = 0; i < 2; i++) {
+        const char *text = cli_option(cli, amounts[i]);
+        int64_t amount;
+
+        if (text == NULL)
+            continue;
+        if (read_amount(dimension, text, &amount, err) != 0)
+            return error_prefix(err, "--%s", amounts[i]);
+        (void)json_object_set_new(body, amounts[i], json_integer(amount));
+    }
+    return 0;
+}
+
+static bool
+same(const json_t *item, const char *field, const char *wish)
+{
+    const char *value = json_string_value(json_object_get(item, field));
+
+    return wish == NULL ? value == NULL
+                        : value != NULL && strcmp(value, wish) == 0;
+}
+
+/* The id of the pool or class that an option names, or NULL. */
+static int
+resolve(const struct cli *cli, enum kind kind, const char *option,
+        const char **id_out, struct error *err)
+{
+    const char *name = cli_option(cli, option);
+    scoped_json answer = NULL;
+    scoped_buffer path = { 0 };
+
+    *id_out = NULL;
+    if (name == NULL)
+        return 0;
+    buffer_printf(&path, "/api/v1/%s/", schema_get(kind)->plural);
+    http_encode(&path, name);
+    if (client_get(cli, path.bytes, &answer, err) != 0)
+        return error_prefix(err, "--%s", option);
+    *id_out = arena_strdup(
+        cli->arena, json_string_value(json_object_get(answer, "id")));
+    return 0;
+}
+
+/* The quota of that node that is about the same amount; NULL when none. */
+static const json_t *
+find_existing(const json_t *list, const char *dimension, const char *pool,
+              const char *class)
+{
+    const json_t *items = json_object_get(list, "items");
+
+    for (size_t i = 0; i < json_array_size(items); i++) {
+        const json_t *item = json_array_get(items, i);
+
+        if (same(item, "dimension", dimension) && same(item, "pool", pool) &&
+            same(item, "class", class))
+            return item;
+    }
+    return NULL;
+}
+
+static int
+set_quota(struct cli *cli, struct error *err)
+{
+    struct client_call call = { .method = "POST" };
+    scoped_json body = json_object();
+    scoped_json list = NULL;
+    scoped_json answer = NULL;
+    const char *pool, *class, *collection;
+    const json_t *existing;
+
+    if (read_body(cli, body, err) != 0 ||
+        resolve(cli, KIND_POOL, "in-pool", &pool, err) != 0 ||
+        resolve(cli, KIND_CLASS, "of-class", &class, err) != 0 ||
+        place_collection(cli, KIND_QUOTA, &collection, err) != 0 ||
+        client_list(cli, collection, 10000, &list, err) != 0)
+        return -1;
+    existing = find_existing(list, cli->words[0], pool, class);
+    call.path = collection;
+    call.body = body;
+    if (existing != NULL) {
+        call.method = "PATCH";
+        call.version =
+            json_integer_value(json_object_get(existing, "version"));
+        call.path = arena_printf(
+            cli->arena, "%s/%s", collection,
+            json_string_value(json_object_get(existing, "id")));
+    } else {
+        (void)json_object_set_new(body, "dimension",
+                                  json_string(cli->words[0]));
+        if (pool != NULL)
+            (void)json_object_set_new(body, "pool", json_string(pool));
+        if (class != NULL)
+            (void)json_object_set_new(body, "class", json_string(class));
+    }
+    if (client_send(cli, &call, &answer, err) != 0)
+        return -1;
+    output_done(cli, "quota", cli->words[0],
+                existing != NULL ? "changed" : "created", answer);
+    return 0;
+}
+
+static const struct command_option options[] = {
+    { "guaranteed", 'g', "AMOUNT", "always available" },
+    { "limit", 'l', "AMOUNT", "most at a time, burst included; none" },
+    { "in-pool", 0, "NAME", "only in this pool" },
+    { "of-class", 0, "NAME", "only of this class" },
+    PLACE_OPTIONS,
+    { 0 },
+};
+
+const struct command command_set_quota = {
+    .verb = "set",
+    .noun = "quota",
+    .words = "DIMENSION",
+    .help = "Set a guarantee and a limit.",
+    .more = "Dimensions and the unit of AMOUNT: cards (0.5 is half a card), "
+            "accel_memory\n(MiB, 40g), cpu (1.5), memory (MiB, 4g), storage "
+            "(MiB), workloads,\ninstances, card_time (card-hours a month).\n"
+            "For example: bulkhead set quota cards -t research -g 4 -l 6",
+    .options = options,
+    .words_min = 1,
+    .words_max = 1,
+    .run = set_quota,
+};

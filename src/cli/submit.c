@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <string.h>
+
+#include "cli/client.h"
+#include "cli/command.h"
+#include "cli/fields.h"
+#include "cli/output.h"
+#include "cli/place.h"
+#include "cli/waiting.h"
+
+/* NAME:PATH[:ro] */
+static int
+add_volume(const struct cli *cli, const char *text, json_t *volumes,
+           struct error *err)
+{
+    size_t name = strcspn(text, ":");
+    const char *path = text[name] == ':' ? text + name + 1 : "";
+    size_t size = strcspn(path, ":");
+    const char *mode = path[size] == ':' ? path + size + 1 : "";
+    json_t *volume;
+
+    if (name == 0 || size == 0 ||
+        (mode[0] != '\0' && strcmp(mode, "ro") != 0))
+        return error_set(err, ERROR_INVALID,
+                         "--volume is \"%.60s\", must be NAME:PATH or "
+                         "NAME:PATH:ro",
+                         text);
+    volume = json_object();
+    (void)json_object_set_new(volume, "volume", json_stringn(text, name));
+    (void)json_object_set_new(
+        volume, "path", json_string(arena_strndup(cli->arena, path, size)));
+    (void)json_object_set_new(volume, "read_only",
+                              json_boolean(mode[0] != '\0'));
+    (void)json_array_append_new(volumes, volume);
+    return 0;
+}
+
+/* NAME=VALUE */
+static int
+add_env(const struct cli *cli, const char *text, json_t *env,
+        struct error *err)
+{
+    size_t size = strcspn(text, "=");
+
+    if (size == 0 || text[size] != '=')
+        return error_set(err, ERROR_INVALID,
+                         "--env is \"%.60s\", must be NAME=VALUE", text);
+    (void)json_object_set_new(env, arena_strndup(cli->arena, text, size),
+                              json_string(text + size + 1));
+    return 0;
+}
+
+/* The part of the manifest that says what runs. */
+static int
+read_spec(const struct cli *cli, json_t *body, struct error *err)
+{
+    json_t *spec = json_object_get(body, "spec");
+    json_t *volumes = json_array(), *env = json_object(), *words;
+
+    if (spec == NULL) {
+        spec = json_object();
+        (void)json_object_set_new(body, "spec", spec);
+    }
+    for (int i = 0; i < cli->option_count; i++) {
+        const struct cli_option *option = &cli->options[i];
+
+        if ((strcmp(option->name, "volume") == 0 &&
+             add_volume(cli, option->value, volumes, err) != 0) ||
+            (strcmp(option->name, "env") == 0 &&
+             add_env(cli, option->value, env, err) != 0)) {
+            json_decref(volumes);
+            json_decref(env);
+            return -1;
+        }
+    }
+    if (json_array_size(volumes) > 0)
+        (void)json_object_set(spec, "volumes", volumes);
+    if (json_object_size(env) > 0)
+        (void)json_object_set(spec, "env", env);
+    json_decref(volumes);
+    json_decref(env);
+    if (cli->word_count > 1) {
+        words = json_array();
+        for (int i = 1; i < cli->word_count; i++)
+            (void)json_array_append_new(words, json_string(cli->words[i]));
+        (void)json_object_set_new(spec, "command", words);
+    }
+    return 0;
+}
+
+enum amount { AMOUNT_TEXT, AMOUNT_COUNT, AMOUNT_MILLI, AMOUNT_MIB,
+              AMOUNT_TIME };
+
+static int
+read_options(const struct cli *cli, json_t *body, struct error *err)
+{
+    static const struct {
+        const char *option, *field;
+        enum amount amount;
+    } list[] = {
+        { "image", "image", AMOUNT_TEXT },
+        { "class", "class", AMOUNT_TEXT },
+        { "kind", "kind", AMOUNT_TEXT },
+        { "in-pool", "pool", AMOUNT_TEXT },
+        { "priority", "priority", AMOUNT_TEXT },
+        { "recovery", "recovery", AMOUNT_TEXT },
+        { "instances", "instances", AMOUNT_COUNT },
+        { "restarts", "restarts", AMOUNT_COUNT },
+        { "cpu", "cpu_milli", AMOUNT_MILLI },
+        { "memory", "memory_mib", AMOUNT_MIB },
+        { "max-run", "max_run_ms", AMOUNT_TIME },
+        { "grace", "grace_ms", AMOUNT_TIME },
+    };
+
+    for (size_t i = 0; i < sizeof(list) / sizeof(list[0]); i++) {
+        const char *text = cli_option(cli, list[i].option);
+        int64_t number = 0;
+        int result = 0;
+
+        if (text == NULL)
+            continue;
+        if (list[i].amount == AMOUNT_COUNT)
+            result = cli_option_int(cli, list[i].option, 0, 1000000, 0,
+                                    &number, err);
+        else if (list[i].amount == AMOUNT_MILLI)
+            result = fields_milli(text, &number, err);
+        else if (list[i].amount == AMOUNT_MIB)
+            result = fields_mib(text, &number, err);
+        else if (list[i].amount == AMOUNT_TIME)
+            result = fields_duration(text, &number, err);
+        if (result != 0)
+            return error_prefix(err, "--%s", list[i].option);
+        (void)json_object_set_new(body, list[i].field,
+                                  list[i].amount == AMOUNT_TEXT
+                                      ? json_string(text)
+                                      : json_integer(number));
+    }
+    if (cli_has(cli, "preemptible"))
+        (void)json_object_set_new(body, "preemptible", json_true());
+    if (cli_has(cli, "no-preemptible"))
+        (void)json_object_set_new(body, "preemptible", json_false());
+    return 0;
+}
+
+static int
+print_submitted(const struct cli *cli, const json_t *answer)
+{
+    const char *name = json_string_value(json_object_get(answer, "name"));
+    const char *state = json_string_value(json_object_get(answer, "state"));
+    const char *why =
+        json_string_value(json_object_get(answer, "reason_text"));
+
+    output_done(cli, "workload", name != NULL ? name : "-", "submitted",
+                answer);
+    if (cli->form == OUTPUT_TABLE && !cli->quiet && state != NULL &&
+        why != NULL && why[0] != '\0')
+        output_line("%s: %s", state, why);
+    return 0;
+}
+
+static int
+submit(struct cli *cli, struct error *err)
+{
+    struct client_call call = { .method = "POST" };
+    const char *file = cli_option(cli, "file");
+    scoped_json body = NULL;
+    scoped_json answer = NULL;
+
+    if (file == NULL)
+        body = json_object();
+    else if (cli_read_json(file, &body, err) != 0)
+        return -1;
+    if (!json_is_object(body))
+        return error_set(err, ERROR_INVALID, "%s: not a JSON object", file);
+    if (cli->word_count > 0)
+        (void)json_object_set_new(body, "name", json_string(cli->words[0]));
+    if (read_options(cli, body, err) != 0 || read_spec(cli, body, err) != 0 ||
+        place_collection(cli, KIND_WORKLOAD, &call.path, err) != 0)
+        return -1;
+    call.body = body;
+    if (client_send(cli, &call, &answer, err) != 0)
+        return -1;
+    (void)print_submitted(cli, answer);
+    if (!cli_has(cli, "wait") || cli->dry_run)
+        return 0;
+    (void)fflush(stdout);
+    return waiting_for_end(
+        cli, json_string_value(json_object_get(answer, "id")), err);
+}
+
+static const struct command_option options[] = {
+    { "file", 'f', "FILE", "manifest as JSON; options and words win" },
+    { "image", 'i', "IMAGE", "name or name@sha256:digest" },
+    { "class", 'c', "NAME", "what one instance gets" },
+    { "instances", 'n', "N", "number of instances, started together" },
+    { "kind", 0, "KIND", "batch, service or interactive" },
+    { "priority", 0, "NAME", "priority class" },
+    { "in-pool", 0, "NAME", "only in this pool" },
+    { "cpu", 0, "CPUS", "CPUs of an instance: 1.5" },
+    { "memory", 'm', "MIB", "memory of an instance: 512, 4g" },
+    { "env", 'e', "NAME=VALUE", "environment; may be repeated" },
+    { "volume", 'v', "NAME:PATH[:ro]", "volume; may be repeated" },
+    { "max-run", 0, "TIME", "longest run: 30m, 2h" },
+    { "grace", 0, "TIME", "notice before it is stopped: 30s" },
+    { "restarts", 0, "N", "starts after a failed exit" },
+    { "recovery", 0, "POLICY", "after a lost node: never, same-pool, any" },
+    { "preemptible", 0, NULL, "may be stopped for others' guarantees" },
+    { "no-preemptible", 0, NULL, "may not; then it must fit the guarantee" },
+    { "wait", 0, NULL, "wait until it has ended; exit code 8 if it failed" },
+    { 0 },
+};
+
+const struct command command_submit = {
+    .verb = "submit",
+    .words = "[NAME] [-- COMMAND [ARG...]]",
+    .help = "Submit work that wants cards.",
+    .more = "For example:\n"
+            "  bulkhead submit train -i bigram -c h100-80g.1 --cpu 1 -m 512 "
+            "-v data:/data \\\n      -- /bin/bigram --out /data/model.gguf",
+    .options = options,
+    .words_max = CLI_WORDS_MAX,
+    .run = submit,
+};
