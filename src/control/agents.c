@@ -377,6 +377,7 @@ agents_order(struct agents *agents, struct agents_call *call,
     if (order->same)
         order->instance_count = order->volume_count = order->scrub_count = 0;
     order->now_ms = loop_context(agents->loop).now_ms;
+    order->serial = ++agents->serial;
     call->status = 200;
     buffer_clear(&call->answer);
     order_write(&call->answer, order);

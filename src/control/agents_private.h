@@ -29,6 +29,7 @@ struct agents {
     /* world thread only */
     struct post *posts; /* by the node's slot */
     size_t post_count;
+    int64_t serial; /* of the newest order */
 
     pthread_mutex_t lock; /* of all below */
     bool stopping;

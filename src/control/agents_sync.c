@@ -233,11 +233,10 @@ note_alive(struct agents *agents, struct presence *presence)
 
 /* One call waits for a node at a time: an older one is answered now. */
 static void
-answer_sync(struct agents_job *job, const struct sync *sync)
+answer_older(struct agents_job *job)
 {
     struct agents *agents = job->agents;
-    struct agents_call *call = job->call;
-    struct agents_call *older = agents_take_parked(agents, call->node);
+    struct agents_call *older = agents_take_parked(agents, job->call->node);
     struct agents_call *next;
 
     for (; older != NULL; older = next) {
@@ -245,6 +244,16 @@ answer_sync(struct agents_job *job, const struct sync *sync)
         (void)agents_order(agents, older, job->job.arena, true);
         agents_answer(job, older);
     }
+}
+
+static void
+answer_sync(struct agents_job *job, const struct sync *sync)
+{
+    struct agents *agents = job->agents;
+    struct agents_call *call = job->call;
+
+    if (sync->wait_ms > 0)
+        answer_older(job);
     (void)memcpy(call->known, sync->known, strlen(sync->known) + 1);
     call->deadline_ms = clock_mono_ms() + sync->wait_ms;
     if (agents_order(agents, call, job->job.arena, sync->wait_ms == 0))

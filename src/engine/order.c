@@ -53,6 +53,7 @@ static const struct codec_field order_fields[] = {
     { .name = "protocol", .type = CODEC_MINE },
     CODEC_FIELD(struct order, node, CODEC_ID, 0, ID_MAX),
     CODEC_FIELD(struct order, now_ms, CODEC_INT, 0, NUMBER_MAX),
+    CODEC_FIELD(struct order, serial, CODEC_INT, 1, NUMBER_MAX),
     CODEC_FIELD(struct order, revision, CODEC_ID, 0, ORDER_REVISION_MAX - 1),
     CODEC_FIELD(struct order, same, CODEC_BOOL, 0, 0),
     { .name = "instances", .type = CODEC_MINE },

@@ -14,7 +14,7 @@
  * whole desired state of the node, never a difference, so that an agent that
  * missed any number of orders is right after the next one.
  *
- * {"protocol", "node", "now_ms", "revision", "same",
+ * {"protocol", "node", "now_ms", "serial", "revision", "same",
  *  "instances": [{"instance", "incarnation", "tenant", "want":
  *     "run"|"notice"|"stop", "reason", "deadline_ms", "start": {...}}],
  *  "volumes": [{"volume", "tenant", "size_mib", "remove": bool}],
@@ -24,6 +24,8 @@
  *
  * revision  a digest of instances, volumes and scrubs.  same: they are as in
  *           the revision that the agent knows, and left out.
+ * serial    rises with every order of one run of the control plane: of two
+ *           answers on the way at the same time, the higher is the newer.
  * now_ms    the control plane's time: the agent counts deadlines by the
  *           distance to it.
  * start     the fields of the runner's start (engine/runner_request.h) but
@@ -73,6 +75,7 @@ struct order_log {
 struct order {
     const char *node;
     int64_t now_ms;
+    int64_t serial;
     const char *revision;
     bool same;
     const struct order_instance *instances;
