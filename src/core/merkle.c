@@ -340,6 +340,34 @@ merkle_tile_width(int level, uint64_t index, uint64_t size)
 }
 
 void
+merkle_tile_of(unsigned level, uint64_t index, int *tile_level_out,
+               uint64_t *tile_index_out)
+{
+    *tile_level_out = (int)(level / 8);
+    *tile_index_out = (index << (level % 8)) / MERKLE_TILE_WIDTH;
+}
+
+bool
+merkle_tile_node(const void *tile, size_t size, unsigned level, uint64_t index,
+                 struct digest *out)
+{
+    const size_t count = (size_t)1 << (level % 8);
+    const size_t first = (size_t)(index << (level % 8)) % MERKLE_TILE_WIDTH;
+    const uint8_t *bytes = tile;
+    struct merkle node = { 0 };
+    struct digest hash;
+
+    if (size < (first + count) * DIGEST_SIZE)
+        return false;
+    for (size_t i = first; i < first + count; i++) {
+        memcpy(hash.bytes, bytes + i * DIGEST_SIZE, DIGEST_SIZE);
+        merkle_append(&node, &hash);
+    }
+    merkle_root(&node, out);
+    return true;
+}
+
+void
 merkle_tile_path(struct buffer *out, int level, uint64_t index, unsigned width)
 {
     uint64_t scale = 1;

@@ -94,6 +94,12 @@ uint64_t merkle_tile_nodes(int level, uint64_t size);
 /* Width of tile `index` of a level in a log of `size`: 256 when it is full, 0
  * when there is none. */
 unsigned merkle_tile_width(int level, uint64_t index, uint64_t size);
+/* The tile that holds what node (level, index) is computed from, and the node
+ * from that tile's bytes; false when the tile is too short. */
+void merkle_tile_of(unsigned level, uint64_t index, int *tile_level_out,
+                    uint64_t *tile_index_out);
+bool merkle_tile_node(const void *tile, size_t size, unsigned level,
+                      uint64_t index, struct digest *out);
 /* Appends "tile/1/x001/x234/067", with ".p/WIDTH" when width < 256. */
 void merkle_tile_path(struct buffer *out, int level, uint64_t index,
                       unsigned width);

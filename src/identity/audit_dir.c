@@ -132,24 +132,16 @@ audit_dir_read_node(void *context, unsigned level, uint64_t index,
                     struct digest *out, struct error *err)
 {
     const struct audit_dir *log = context;
-    const unsigned inner = level % 8;
-    const uint64_t first = index << inner;
-    const size_t at = (size_t)(first % MERKLE_TILE_WIDTH) * DIGEST_SIZE;
     scoped_buffer tile = { 0 };
-    struct merkle node = { 0 };
+    uint64_t tile_index;
+    int tile_level;
 
-    if (read_tile(log, KIND_TILE, (int)(level / 8), first / MERKLE_TILE_WIDTH,
-                  TILE_SIZE, &tile, err) != 0)
+    merkle_tile_of(level, index, &tile_level, &tile_index);
+    if (read_tile(log, KIND_TILE, tile_level, tile_index, TILE_SIZE, &tile,
+                  err) != 0)
         return -1;
-    if (tile.size < at + ((size_t)DIGEST_SIZE << inner))
+    if (!merkle_tile_node(buffer_text(&tile), tile.size, level, index, out))
         return error_set(err, ERROR_VERIFY, "audit log: a tile is cut");
-    for (size_t i = 0; i < (size_t)1 << inner; i++) {
-        struct digest hash;
-
-        memcpy(hash.bytes, tile.bytes + at + i * DIGEST_SIZE, DIGEST_SIZE);
-        merkle_append(&node, &hash);
-    }
-    merkle_root(&node, out);
     return 0;
 }
 
