@@ -39,19 +39,23 @@ struct job {
     /* Reader thread, after durability; NULL: none.  It may be set by run. */
     void (*read)(struct job *job, struct store_reader *reader);
     /* Worker thread, by loop_work: slow arithmetic.  It ends with loop_post
-     * or loop_finish of the same job; afterwards the job is not its own. */
+     * or loop_finish of the same job (when loop_post fails: loop_finish);
+     * afterwards the job is not its own. */
     void (*work)(struct loop *loop, struct job *job);
-    /* Last, on a thread of the loop, exactly once for each loop_post or
-     * loop_work that returned 0.  Short; it may free the job. */
+    /* Last, on a thread of the loop, exactly once after the first loop_post
+     * or loop_work that returned 0.  Short; it may free the job. */
     void (*done)(struct job *job);
     struct arena *arena; /* the caller's; lives until done */
     void *data;          /* the caller's */
     bool failed;         /* not durable, or not run: error says which */
     struct error error;
 
+    bool to_work;        /* set by run: the worker is next */
+
     /* the loop's own */
     struct job *next;
-    bool to_work;
+    bool in_flight;
+    struct loop_waiter *waiter;
 };
 
 struct loop_options {
@@ -160,8 +164,6 @@ void loop_set_reason(struct loop *loop, const char *part, const char *reason);
 /* True after a commit failed: the process is to leave with LOOP_EXIT. */
 bool loop_failed(const struct loop *loop);
 #define LOOP_EXIT 70
-/* Waits until the loop failed or ms have passed; true when it failed. */
-bool loop_wait_failed(struct loop *loop, int64_t ms);
 
 struct loop_stats {
     uint64_t jobs, commits, rows, busy; /* since start */

@@ -133,3 +133,20 @@ row_json(enum kind kind, const struct value *values, bool platform)
     }
     return json;
 }
+
+void
+row_digest(enum kind kind, const struct value *values, struct digest *out)
+{
+    size_t count = object_column_count(kind);
+    scoped_buffer bytes = { 0 };
+
+    buffer_add_text(&bytes, schema_get(kind)->name);
+    for (size_t i = 0; i < count; i++) {
+        buffer_add_byte(&bytes, (unsigned char)values[i].type);
+        if (values[i].type == VALUE_INT)
+            buffer_add_u64(&bytes, (uint64_t)values[i].integer);
+        else if (values[i].type == VALUE_TEXT)
+            buffer_add_sized(&bytes, values[i].text, strlen(values[i].text));
+    }
+    digest_of(bytes.bytes, bytes.size, out);
+}

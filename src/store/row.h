@@ -2,6 +2,7 @@
 #ifndef STORE_ROW_H
 #define STORE_ROW_H
 
+#include "base/digest.h"
 #include "base/json.h"
 #include "core/object.h"
 
@@ -22,5 +23,10 @@ int64_t row_int(enum kind kind, const struct value *values, const char *name);
  * FIELD_SECRET members, FIELD_PLATFORM ones only when platform is true.  A
  * new reference. */
 json_t *row_json(enum kind kind, const struct value *values, bool platform);
+
+/* SHA-256 over all columns in order, unambiguous: what the audit record says
+ * of an object, and what a check computes again from the store. */
+void row_digest(enum kind kind, const struct value *values,
+                struct digest *out);
 
 #endif

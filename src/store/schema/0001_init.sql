@@ -190,6 +190,7 @@ CREATE TABLE "unit" (
     "parent" TEXT,
     "name" TEXT,
     "display" TEXT,
+    "state" TEXT,
     "live" INTEGER NOT NULL DEFAULT 1
 ) STRICT;
 CREATE TABLE "project" (

@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <assert.h>
+#include <string.h>
+
+#include "control/journal.h"
+#include "control/loop_private.h"
+#include "store/row.h"
+
+/* How a change set becomes rows and notes; see loop.h. */
+
+const struct world *
+loop_world(const struct loop *loop)
+{
+    return loop->world;
+}
+
+struct journal *
+loop_journal(struct loop *loop)
+{
+    return loop->journal;
+}
+
+struct context
+loop_context(struct loop *loop)
+{
+    struct context context = { loop->clock.now_ms, &loop->ids };
+
+    return context;
+}
+
+struct changes *
+loop_changes(struct loop *loop, struct arena *arena)
+{
+    return change_begin(arena, loop->world, loop_context(loop));
+}
+
+void
+loop_counter(struct loop *loop, const char *name, int64_t value,
+             const void *bytes, size_t size)
+{
+    batch_counter(loop->batch, name, value, bytes, size);
+}
+
+/* What is known of a change before it is applied. */
+struct before {
+    struct ref parent;
+    const struct value *values; /* when they must be taken now */
+    bool skip;                  /* deleted in the same set: no row */
+};
+
+static bool
+is_history(const struct change *change)
+{
+    return change->ref.index == 0;
+}
+
+static enum kind
+kind_of(const struct change *change)
+{
+    return (enum kind)change->ref.kind;
+}
+
+/* A put whose object leaves the world in the same set: afterwards neither it
+ * nor its documents are there. */
+static void
+prepare_removed(struct loop *loop, const struct changes *changes,
+                struct before *before, size_t removal)
+{
+    const struct change *gone = &changes->list[removal];
+
+    for (size_t i = 0; i < removal; i++) {
+        const struct change *change = &changes->list[i];
+
+        if (change->op != CHANGE_PUT || !ref_equal(change->ref, gone->ref) ||
+            is_history(change))
+            continue;
+        if (gone->op == CHANGE_DELETE)
+            before[i].skip = true;
+        else
+            before[i].values = object_values(loop->world, kind_of(change),
+                                             change->image,
+                                             loop->batch->arena);
+    }
+}
+
+/* Facts are numbered here: dense within this process's epoch. */
+static void
+number_fact(struct loop *loop, struct fact *fact)
+{
+    fact->epoch = loop->epoch;
+    fact->sequence = ++loop->fact_sequence;
+}
+
+static struct before *
+prepare(struct loop *loop, const struct changes *changes)
+{
+    struct before *before = arena_alloc(
+        changes->arena, (changes->count + 1) * sizeof(*before));
+
+    for (size_t i = 0; i < changes->count; i++) {
+        const struct change *change = &changes->list[i];
+        const struct object *object =
+            change->image != NULL ? change->image
+                                  : change_get(changes, change->ref);
+
+        /* After the last change of an object change_get says what is then:
+         * nothing for one that is removed. */
+        if (object == NULL)
+            object = world_object(loop->world, change->ref);
+        if (object != NULL)
+            before[i].parent = object->parent;
+        if (change->op != CHANGE_PUT)
+            prepare_removed(loop, changes, before, i);
+        if (!is_history(change))
+            continue;
+        if (change->ref.kind == KIND_FACT)
+            number_fact(loop, change->image);
+        before[i].values = object_values(loop->world, kind_of(change),
+                                         change->image, loop->batch->arena);
+    }
+    return before;
+}
+
+/* The head's members that world_apply has set meanwhile. */
+static const struct value *
+settle_values(const struct change *change, const struct value *values)
+{
+    const struct object *object = change->image;
+    union {
+        const struct value *in;
+        struct value *out;
+    } list = { values };
+
+    list.out[2].integer = (int64_t)object->version;
+    list.out[3].integer = (int64_t)object->revision;
+    list.out[5].integer = object->updated_ms;
+    return values;
+}
+
+static const char *
+id_text(struct loop *loop, const struct change *change)
+{
+    char text[ID_TEXT_MAX];
+
+    id_format(schema_get(kind_of(change))->prefix, change->id, text);
+    return arena_strdup(loop->batch->arena, text);
+}
+
+static void
+queue_row(struct loop *loop, const struct change *change,
+          const struct before *before)
+{
+    struct store_row row = { .kind = kind_of(change) };
+    struct touch touch = { .scope = change->scope, .kind = row.kind };
+
+    if (change->op != CHANGE_PUT) {
+        row.op = change->op == CHANGE_DELETE ? STORE_DELETE : STORE_EVICT;
+        row.id = touch.id = id_text(loop, change);
+    } else {
+        row.op = STORE_PUT;
+        if (before->values == NULL)
+            row.values = object_values(loop->world, row.kind, change->image,
+                                       loop->batch->arena);
+        else
+            row.values = is_history(change)
+                             ? before->values
+                             : settle_values(change, before->values);
+        touch.id = row.values[0].text;
+        touch.version = row.values[2].integer;
+        touch.values = row.values;
+    }
+    batch_row(loop->batch, &row);
+    if (!is_history(change))
+        batch_touch(loop->batch, &touch);
+}
+
+static void
+queue_note(struct loop *loop, const struct change *change,
+           const struct before *before)
+{
+    struct note note = { change->revision, change->scope, change->ref,
+                         before->parent,   change->id,    change->ref.kind,
+                         change->op != CHANGE_PUT,
+                         change->op == CHANGE_PUT && change->created };
+
+    batch_note(loop->batch, &note);
+    feed_add(loop->feed, &note);
+}
+
+static void
+queue_revision(struct loop *loop, struct ref scope)
+{
+    char id[ID_TEXT_MAX], name[ID_TEXT_MAX + 16];
+
+    object_id_text(loop->world, scope, id);
+    if (id[0] == '\0')
+        return;
+    (void)snprintf(name, sizeof(name), "revision:%s", id);
+    batch_counter(loop->batch, name,
+                  (int64_t)world_revision(loop->world, scope), NULL, 0);
+}
+
+static void
+queue_counters(struct loop *loop, const struct changes *changes)
+{
+    struct ref last = { 0 };
+
+    batch_counter(loop->batch, "seq", (int64_t)world_seq(loop->world), NULL,
+                  0);
+    for (size_t i = 0; i < changes->count; i++) {
+        const struct change *change = &changes->list[i];
+
+        if (is_history(change) || ref_equal(change->scope, last))
+            continue;
+        last = change->scope;
+        queue_revision(loop, last);
+    }
+}
+
+void
+loop_apply(struct loop *loop, struct changes *changes)
+{
+    struct before *before;
+
+    assert(loop->batch != NULL);
+    if (change_is_empty(changes))
+        return;
+    before = prepare(loop, changes);
+    world_apply(loop->world, changes);
+    for (size_t i = 0; i < changes->count; i++) {
+        const struct change *change = &changes->list[i];
+
+        if (before[i].skip)
+            continue;
+        queue_row(loop, change, &before[i]);
+        if (!is_history(change))
+            queue_note(loop, change, &before[i]);
+    }
+    queue_counters(loop, changes);
+}
+
+int
+loop_notes(struct loop *loop, struct ref scope, uint64_t since,
+           bool (*take)(void *data, const struct note *note), void *data,
+           struct error *err)
+{
+    return feed_read(loop->feed, scope, since,
+                     world_revision(loop->world, scope), take, data, err);
+}

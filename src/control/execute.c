@@ -1,0 +1,390 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "control/execute.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "base/digest.h"
+#include "control/describe.h"
+#include "control/journal.h"
+#include "control/loop_private.h"
+
+#define RECEIPT_MS (24 * INT64_C(3600000))
+
+/* --- what all records of one command have in common --- */
+
+static void
+describe_request(struct record *record, struct arena *arena,
+                 const struct request *request)
+{
+    struct digest digest;
+    char text[DIGEST_TEXT_MAX];
+
+    if (request == NULL)
+        return;
+    record->links.request = request->id;
+    record->action.route = request->route;
+    record->action.method = request->method;
+    if (request->ip != NULL)
+        record->source.ip = request->ip;
+    record->source.proxy = request->proxy;
+    record->source.agent_digest = request->agent_digest;
+    record->params.redacted = request->params;
+    if (request->params == NULL)
+        return;
+    digest_of(request->params, strlen(request->params), &digest);
+    digest_format(&digest, text);
+    record->params.digest = arena_strdup(arena, text);
+}
+
+static const char *
+ref_text(struct loop *loop, struct arena *arena, struct ref ref)
+{
+    char text[ID_TEXT_MAX];
+
+    object_id_text(loop->world, ref, text);
+    return text[0] != '\0' ? arena_strdup(arena, text) : NULL;
+}
+
+/* Of a tenant the tenant, of everything else the platform. */
+static struct ref
+scope_of(struct loop *loop, struct ref ref)
+{
+    const struct object *object = world_object(loop->world, ref);
+
+    return object != NULL && object->scope.kind == KIND_TENANT
+               ? object->scope
+               : world_platform_ref(loop->world);
+}
+
+/* --- records of what was applied --- */
+
+/* The object that a record about a scope names: the command's own when it is
+ * there, else a workload, else the first. */
+static const struct touch *
+spokesman(const struct touch *touches, size_t count, struct ref scope)
+{
+    const struct touch *first = NULL;
+
+    for (size_t i = 0; i < count; i++) {
+        if (!ref_equal(touches[i].scope, scope))
+            continue;
+        if (touches[i].kind == KIND_WORKLOAD)
+            return &touches[i];
+        if (first == NULL)
+            first = &touches[i];
+    }
+    return first;
+}
+
+static void
+describe_touch(struct record *record, struct arena *arena,
+               const struct world *world, const struct touch *touch)
+{
+    struct ref ref = object_find_text(world, touch->id);
+
+    if (ref_is_none(ref)) {
+        record->object.id = touch->id;
+        record->object.kind = schema_get(touch->kind)->name;
+        return;
+    }
+    describe_object(record, arena, world, ref);
+    record->object.version_before = touch->version - 1;
+}
+
+/* All that one scope is to keep of a command; more than fits in one record
+ * goes into further ones that point to the first. */
+static void
+record_scope(struct loop *loop, struct arena *arena, struct ref scope,
+             struct record *record, size_t from)
+{
+    const struct touch *touches = loop->batch->touches;
+    size_t count = loop->batch->touch_count, next = from;
+    char first[ID_TEXT_MAX];
+
+    record->facts = describe_touches(arena, touches, count, scope, &next);
+    journal_append(loop, arena, scope, record, first);
+    while (next < count) {
+        record->facts = describe_touches(arena, touches, count, scope, &next);
+        record->links.parent = first;
+        record->params.redacted = NULL;
+        if (record->facts != NULL)
+            journal_append(loop, arena, scope, record, NULL);
+    }
+}
+
+static bool
+scope_seen(const struct touch *touches, size_t from, size_t before,
+           struct ref scope)
+{
+    for (size_t i = from; i < before; i++)
+        if (ref_equal(touches[i].scope, scope))
+            return true;
+    return false;
+}
+
+/* What one tenant learns when another's command or the platform touched it:
+ * what happened to its own, and that the platform did it. */
+static struct record
+record_for_others(const struct record *record)
+{
+    struct record other = {
+        .observer = record->observer,
+        .actor.kind = "platform",
+        .action.verb = record->action.verb,
+        .decision.allow = true,
+        .outcome = record->outcome,
+    };
+
+    return other;
+}
+
+/* The touches of the batch from `from` on, in the logs of their scopes; those
+ * of `home` with the whole record. */
+static void
+record_touches(struct loop *loop, struct arena *arena, struct ref home,
+               struct record *record, size_t from)
+{
+    size_t count = loop->batch->touch_count;
+
+    record_scope(loop, arena, home, record, from);
+    for (size_t i = from; i < count; i++) {
+        const struct touch *touches = loop->batch->touches;
+        struct ref scope = touches[i].scope;
+        struct record other;
+
+        if (ref_equal(scope, home) || scope_seen(touches, from, i, scope))
+            continue;
+        /* Platform objects may be touched by any tenant's command; the
+         * platform's log names who it was. */
+        other = scope.kind == KIND_TENANT ? record_for_others(record)
+                                          : *record;
+        if (scope.kind != KIND_TENANT) {
+            other.params.redacted = NULL;
+            memset(&other.object, 0, sizeof(other.object));
+        }
+        describe_touch(&other, arena, loop->world,
+                       spokesman(&touches[from], count - from, scope));
+        record_scope(loop, arena, scope, &other, from);
+    }
+}
+
+/* --- commands --- */
+
+static void
+fill_command(struct record *record, struct loop *loop, struct arena *arena,
+             const struct command *command)
+{
+    describe_request(record, arena, command->request);
+    describe_actor(record, arena, loop->world, command->actor);
+    if (command->request != NULL && command->request->ip != NULL)
+        record->source.ip = command->request->ip;
+    record->action.verb = verb_name(command->verb);
+}
+
+/* A tenant's log tells nothing about other tenants' people, and a refusal
+ * never says that an object is there which its asker must not know. */
+static struct ref
+refusal_scope(struct loop *loop, const struct command *command, bool hidden)
+{
+    struct ref own = scope_of(loop, command->actor->subject);
+    struct ref theirs = scope_of(loop, command->object);
+
+    if (hidden || ref_equal(own, theirs) || own.kind == KIND_TENANT)
+        return own;
+    return theirs;
+}
+
+static void
+record_refusal(struct loop *loop, struct arena *arena,
+               const struct command *command, const struct error *err)
+{
+    bool hidden = err->code == ERROR_NOT_FOUND;
+    struct refusal refusal = { command->actor->subject,
+                               refusal_scope(loop, command, hidden),
+                               verb_name(command->verb),
+                               error_code_text(err->code) };
+    struct record record = { .decision.reason = error_code_text(err->code),
+                             .outcome.status = RECORD_FAILURE,
+                             .outcome.code = error_code_text(err->code) };
+    struct access_verdict verdict = { 0 };
+
+    if (!journal_admit(loop->journal, &refusal, loop->clock.now_ms))
+        return;
+    fill_command(&record, loop, arena, command);
+    if (!hidden) {
+        describe_object(&record, arena, loop->world, command->object);
+        access_judge(loop->world, command->actor, command->verb,
+                     command->object, loop->clock.now_ms, NULL, NULL,
+                     &verdict);
+        record.decision.allow = verdict.outcome == ACCESS_ALLOWED;
+        record.decision.grant = ref_text(loop, arena, verdict.grant);
+        record.decision.ceiling = ref_text(loop, arena, verdict.ceiling);
+        record.decision.deny = ref_text(loop, arena, verdict.deny);
+    }
+    journal_append(loop, arena, refusal.scope, &record, NULL);
+}
+
+/* Of a creation the object that came of it, else the one that was named. */
+static void
+describe_target(struct record *record, struct loop *loop,
+                struct arena *arena, const struct command *command,
+                size_t from)
+{
+    const struct batch *batch = loop->batch;
+
+    if (verb_op(command->verb) == VERB_OP_CREATE)
+        for (size_t i = from; i < batch->touch_count; i++)
+            if (batch->touches[i].kind == verb_kind(command->verb) &&
+                batch->touches[i].version == 1) {
+                describe_touch(record, arena, loop->world,
+                               &batch->touches[i]);
+                return;
+            }
+    for (size_t i = from; i < batch->touch_count; i++)
+        if (record->object.id != NULL &&
+            strcmp(batch->touches[i].id, record->object.id) == 0)
+            record->object.version_after = batch->touches[i].version;
+}
+
+static void
+record_success(struct loop *loop, struct arena *arena,
+               const struct command *command, struct record *record,
+               size_t from)
+{
+    describe_target(record, loop, arena, command, from);
+    record->decision.allow = true;
+    record->outcome.status = RECORD_SUCCESS;
+    record_touches(loop, arena, scope_of(loop, command->object), record,
+                   from);
+}
+
+static int
+execute_read(struct loop *loop, struct arena *arena,
+             const struct command *command, const struct granted *granted,
+             struct error *err)
+{
+    struct record record = { 0 };
+    int rc = command->decide != NULL
+                 ? command->decide(granted, NULL, command->data, err)
+                 : 0;
+
+    if (rc != 0) {
+        record_refusal(loop, arena, command, err);
+        return -1;
+    }
+    if (command->answer != NULL)
+        command->answer(granted, NULL, command->data);
+    if (verb_sense(command->verb) != VERB_CONTENT &&
+        verb_kind(command->verb) != KIND_EVENT)
+        return 0;
+    fill_command(&record, loop, arena, command);
+    describe_object(&record, arena, loop->world, command->object);
+    record.decision.grant = ref_text(loop, arena, granted_grant(granted));
+    record_success(loop, arena, command, &record, loop->batch->touch_count);
+    return 0;
+}
+
+static int
+execute_write(struct loop *loop, struct arena *arena,
+              const struct command *command, const struct granted *granted,
+              struct error *err)
+{
+    struct changes *changes = loop_changes(loop, arena);
+    struct record record = { 0 };
+    size_t from = loop->batch->touch_count;
+
+    if (command->decide(granted, changes, command->data, err) != 0) {
+        record_refusal(loop, arena, command, err);
+        return -1;
+    }
+    if (!command->dry_run) {
+        /* Before it is applied: the command may delete its own object. */
+        fill_command(&record, loop, arena, command);
+        describe_object(&record, arena, loop->world, command->object);
+        record.decision.grant = ref_text(loop, arena, granted_grant(granted));
+        loop_apply(loop, changes);
+        record_success(loop, arena, command, &record, from);
+    }
+    if (command->answer != NULL)
+        command->answer(granted, changes, command->data);
+    return 0;
+}
+
+int
+execute(struct loop *loop, struct arena *arena, const struct command *command,
+        struct error *err)
+{
+    struct granted granted;
+
+    assert(loop->batch != NULL);
+    if (access_decide(loop->world, command->actor, command->verb,
+                      command->object, loop->clock.now_ms, &granted,
+                      err) != 0) {
+        record_refusal(loop, arena, command, err);
+        return -1;
+    }
+    if (command->read_only)
+        return execute_read(loop, arena, command, &granted, err);
+    return execute_write(loop, arena, command, &granted, err);
+}
+
+/* --- what the platform does by itself --- */
+
+int
+execute_deed(struct loop *loop, struct arena *arena, const struct deed *deed,
+             struct error *err)
+{
+    struct changes *changes = loop_changes(loop, arena);
+    struct record record = { .observer.component = deed->component,
+                             .observer.node = deed->node,
+                             .actor.kind = "platform",
+                             .action.verb = deed->verb,
+                             .decision.allow = true,
+                             .decision.reason = deed->reason,
+                             .outcome.status = RECORD_SUCCESS };
+    size_t from = loop->batch->touch_count;
+    struct ref object = deed->object, home;
+
+    if (deed->decide(changes, deed->data, err) != 0)
+        return -1;
+    if (change_is_empty(changes))
+        return 0;
+    if (ref_is_none(object))
+        object = world_platform_ref(loop->world);
+    home = scope_of(loop, object);
+    describe_object(&record, arena, loop->world, object);
+    loop_apply(loop, changes);
+    /* The first deed of all makes the platform. */
+    if (ref_is_none(home))
+        home = world_platform_ref(loop->world);
+    record_touches(loop, arena, home, &record, from);
+    return 1;
+}
+
+void
+execute_anonymous(struct loop *loop, const struct request *request,
+                  const char *verb, const char *reason)
+{
+    struct refusal refusal = { .verb = verb, .reason = reason };
+
+    (void)request;
+    (void)journal_admit(loop->journal, &refusal, loop->clock.now_ms);
+}
+
+void
+execute_receipt(struct loop *loop, struct arena *arena, struct ref subject,
+                const uint8_t key[32], const uint8_t digest[32], int status,
+                const char *answer)
+{
+    struct changes *changes = loop_changes(loop, arena);
+    struct receipt *receipt =
+        change_create(changes, KIND_RECEIPT, subject, "");
+
+    memcpy(receipt->key, key, sizeof(receipt->key));
+    memcpy(receipt->digest, digest, sizeof(receipt->digest));
+    receipt->status = status;
+    receipt->expires_ms = changes->context.now_ms + RECEIPT_MS;
+    change_doc(changes, &receipt->answer, answer);
+    loop_apply(loop, changes);
+}

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "control/fold.h"
+
+#include <string.h>
+#include <uthash.h>
+
+struct entry {
+    struct ref subject; /* the key; none: nobody known, or no place left */
+    struct ref scope;
+    int64_t from_ms;
+    unsigned single;
+    uint32_t counted;
+    char verb[NAME_MAX_SIZE]; /* of the last one that was counted */
+    char reason[64];
+    UT_hash_handle hh;
+};
+
+struct fold {
+    struct entry *entries;
+    struct entry nobody;
+};
+
+struct fold *
+fold_new(void)
+{
+    return memory_new(1, sizeof(struct fold));
+}
+
+void
+fold_free(struct fold *fold)
+{
+    struct entry *entry, *next;
+
+    HASH_ITER(hh, fold->entries, entry, next) {
+        HASH_DEL(fold->entries, entry);
+        free(entry);
+    }
+    free(fold);
+}
+
+static struct entry *
+entry_of(struct fold *fold, const struct refusal *refusal, int64_t now_ms)
+{
+    struct entry *entry;
+
+    if (ref_is_none(refusal->subject))
+        return &fold->nobody;
+    HASH_FIND(hh, fold->entries, &refusal->subject, sizeof(struct ref),
+              entry);
+    if (entry != NULL)
+        return entry;
+    if (HASH_COUNT(fold->entries) >= FOLD_SUBJECTS)
+        return &fold->nobody;
+    entry = memory_new(1, sizeof(*entry));
+    entry->subject = refusal->subject;
+    entry->from_ms = now_ms;
+    HASH_ADD(hh, fold->entries, subject, sizeof(struct ref), entry);
+    return entry;
+}
+
+static void
+count(struct entry *entry, const struct refusal *refusal)
+{
+    if (entry->counted < UINT32_MAX)
+        entry->counted++;
+    if (!ref_is_none(entry->subject))
+        entry->scope = refusal->scope;
+    (void)snprintf(entry->verb, sizeof(entry->verb), "%s",
+                   refusal->verb != NULL ? refusal->verb : "");
+    (void)snprintf(entry->reason, sizeof(entry->reason), "%s",
+                   refusal->reason != NULL ? refusal->reason : "");
+}
+
+bool
+fold_admit(struct fold *fold, const struct refusal *refusal, int64_t now_ms)
+{
+    struct entry *entry = entry_of(fold, refusal, now_ms);
+
+    if (entry->counted == 0 && now_ms >= entry->from_ms + FOLD_WINDOW_MS) {
+        entry->from_ms = now_ms;
+        entry->single = 0;
+    }
+    if (!ref_is_none(entry->subject) && entry->single < FOLD_SINGLE) {
+        entry->single++;
+        return true;
+    }
+    count(entry, refusal);
+    return false;
+}
+
+static void
+give(struct entry *entry,
+     void (*take)(void *context, const struct refusal *refusal,
+                  uint32_t counted),
+     void *context)
+{
+    struct refusal refusal = { entry->subject, entry->scope, entry->verb,
+                               entry->reason };
+
+    if (entry->counted > 0)
+        take(context, &refusal, entry->counted);
+    entry->counted = 0;
+}
+
+void
+fold_flush(struct fold *fold, int64_t now_ms,
+           void (*take)(void *context, const struct refusal *refusal,
+                        uint32_t counted),
+           void *context)
+{
+    struct entry *entry, *next;
+
+    if (now_ms - FOLD_WINDOW_MS >= fold->nobody.from_ms)
+        give(&fold->nobody, take, context);
+    HASH_ITER(hh, fold->entries, entry, next) {
+        if (now_ms - FOLD_WINDOW_MS < entry->from_ms)
+            continue;
+        give(entry, take, context);
+        HASH_DEL(fold->entries, entry);
+        free(entry);
+    }
+}

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef CONTROL_JOURNAL_H
+#define CONTROL_JOURNAL_H
+
+#include "base/arena.h"
+#include "core/merkle.h"
+#include "core/record.h"
+#include "core/world.h"
+
+/*
+ * Which record comes next in which audit log?  One Merkle log for each tenant
+ * and one for the platform.  A record goes into the transaction of the change
+ * that it is about, and so does the log's new head (counter "log:ID").  World
+ * thread only.
+ */
+
+struct loop;
+struct journal;
+
+struct journal *journal_new(void);
+void journal_free(struct journal *journal);
+/* A log's head as stored: hashes of the frontier, lowest level first. */
+int journal_load(struct journal *journal, const char *log, uint64_t size,
+                 const void *frontier, size_t frontier_size,
+                 struct error *err);
+
+/* Appends a record to the log of scope (a tenant or the platform): fills in
+ * log, seq, id, times and observer version.  A redacted copy that makes the
+ * record too large is left out; its digest stays.  id_out may be NULL. */
+void journal_append(struct loop *loop, struct arena *arena, struct ref scope,
+                    struct record *record, char id_out[ID_TEXT_MAX]);
+
+/* Commits the heads of the tenants' logs that grew to the platform's log;
+ * with `always` also when none did: the heartbeat.  Returns whether a record
+ * was written. */
+bool journal_commit_heads(struct loop *loop, struct arena *arena,
+                          bool always);
+
+/* "ESTATE/platform" or "ESTATE/TENANT"; false when it does not fit. */
+bool journal_origin(const char *estate, const char *log,
+                    char origin[RECORD_ORIGIN_MAX]);
+/* Entries in the log of that id text; 0 when there is no such log. */
+uint64_t journal_size(const struct journal *journal, const char *log);
+
+/*
+ * Refusals of one subject: the first few of a second are written one by one,
+ * the rest as one record with a count.
+ */
+struct refusal {
+    struct ref subject; /* none: nobody known */
+    struct ref scope;   /* whose log */
+    const char *verb;
+    const char *reason;
+};
+/* True: write it now.  False: it is counted. */
+bool journal_admit(struct journal *journal, const struct refusal *refusal,
+                   int64_t now_ms);
+/* Writes the counted ones whose second is over (all: of all). */
+void journal_flush(struct loop *loop, struct arena *arena, bool all);
+
+#endif

@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "control/load.h"
+
+#include <string.h>
+
+#include "base/clock.h"
+#include "control/journal.h"
+#include "core/month.h"
+#include "store/row.h"
+
+struct loader {
+    struct load *load;
+    struct arena *arena;
+    enum kind kind;
+    struct store_counter *revisions; /* kept until the objects are there */
+    size_t revision_count, revision_room;
+    int64_t month_ms;
+};
+
+static int
+reserve_row(void *context, const struct value *values, struct error *err)
+{
+    struct loader *loader = context;
+    struct id id;
+
+    if (values[0].type != VALUE_TEXT ||
+        id_parse(schema_get(loader->kind)->prefix, values[0].text, &id) != 0)
+        return error_set(err, ERROR_INTERNAL, "a %s has a malformed id",
+                         schema_get(loader->kind)->name);
+    (void)world_reserve(loader->load->world, loader->kind, id);
+    return 0;
+}
+
+static int
+load_row(void *context, const struct value *values, struct error *err)
+{
+    struct loader *loader = context;
+    struct arena *arena = arena_new();
+    void *image;
+    int rc = object_from_values(loader->load->world, loader->kind, values,
+                                arena, &image, err);
+
+    if (rc == 0 && loader->kind != KIND_PLATFORM) {
+        const struct object *object = image;
+
+        if (world_get(loader->load->world, object->parent) == NULL)
+            rc = error_set(err, ERROR_INTERNAL, "%s has no parent",
+                           values[0].text);
+    }
+    if (rc == 0)
+        world_load(loader->load->world, image);
+    arena_free(arena);
+    return rc;
+}
+
+static int
+each_kind(struct loader *loader, struct store_reader *reader,
+          store_take *take, struct error *err)
+{
+    for (unsigned kind = KIND_NONE + 1; kind < KIND_COUNT; kind++) {
+        if (schema_get((enum kind)kind)->life != LIFE_OBJECT)
+            continue;
+        loader->kind = (enum kind)kind;
+        if (store_load(reader, loader->kind, take, loader, err) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+static void
+keep_revision(struct loader *loader, const char *id, int64_t revision)
+{
+    struct store_counter *grown;
+
+    if (loader->revision_count == loader->revision_room) {
+        loader->revision_room = loader->revision_room * 2 + 64;
+        grown = arena_alloc(loader->arena,
+                            loader->revision_room * sizeof(*grown));
+        if (loader->revision_count > 0)
+            memcpy(grown, loader->revisions,
+                   loader->revision_count * sizeof(*grown));
+        loader->revisions = grown;
+    }
+    loader->revisions[loader->revision_count++] = (struct store_counter){
+        .name = arena_strdup(loader->arena, id), .value = revision
+    };
+}
+
+/* "BOOT MONO": in this boot, or -1. */
+static int64_t
+parse_mono(const struct store_counter *counter)
+{
+    const char *boot = clock_boot_id();
+    size_t size = strlen(boot);
+    char text[128];
+
+    if (counter->bytes == NULL || counter->size >= sizeof(text) ||
+        counter->size <= size + 1 || memcmp(counter->bytes, boot, size) != 0)
+        return -1;
+    memcpy(text, counter->bytes, counter->size);
+    text[counter->size] = '\0';
+    return strtoll(text + size + 1, NULL, 10);
+}
+
+static int
+take_counter(void *context, const struct store_counter *counter,
+             struct error *err)
+{
+    struct loader *loader = context;
+
+    if (strcmp(counter->name, "seq") == 0) {
+        world_load_counters(loader->load->world, (uint64_t)counter->value);
+    } else if (strcmp(counter->name, "clock") == 0) {
+        loader->load->clock_ms = counter->value;
+        loader->load->clock_mono_ms = parse_mono(counter);
+    } else if (strncmp(counter->name, "revision:", 9) == 0) {
+        keep_revision(loader, counter->name + 9, counter->value);
+    } else if (strncmp(counter->name, "log:", 4) == 0) {
+        return journal_load(loader->load->journal, counter->name + 4,
+                            (uint64_t)counter->value, counter->bytes,
+                            counter->size, err);
+    }
+    return 0;
+}
+
+static void
+apply_revisions(struct loader *loader)
+{
+    struct world *world = loader->load->world;
+
+    for (size_t i = 0; i < loader->revision_count; i++) {
+        const struct store_counter *counter = &loader->revisions[i];
+        struct ref scope = object_find_text(world, counter->name);
+
+        if (!ref_is_none(scope))
+            world_load_revision(world, scope, (uint64_t)counter->value);
+    }
+}
+
+static struct ref
+find_ref(const struct world *world, const struct value *value)
+{
+    struct ref none = { 0 };
+
+    return value->type == VALUE_TEXT ? object_find_text(world, value->text)
+                                     : none;
+}
+
+static int
+take_card_time(void *context, const struct value *values, struct error *err)
+{
+    struct loader *loader = context;
+    struct world *world = loader->load->world;
+    struct ref project = find_ref(world, &values[0]);
+
+    (void)err;
+    if (!ref_is_none(project))
+        world_load_card_time(world, project, find_ref(world, &values[1]),
+                             find_ref(world, &values[2]), loader->month_ms,
+                             values[3].integer);
+    return 0;
+}
+
+static int
+load_with(struct loader *loader, struct store_reader *reader,
+          struct error *err)
+{
+    if (store_counters(reader, take_counter, loader, err) != 0 ||
+        each_kind(loader, reader, reserve_row, err) != 0 ||
+        each_kind(loader, reader, load_row, err) != 0)
+        return -1;
+    apply_revisions(loader);
+    return store_card_time(reader, loader->month_ms, take_card_time, loader,
+                           err);
+}
+
+int
+load_world(struct load *load, struct store_reader *reader, struct error *err)
+{
+    struct loader loader = { .load = load,
+                             .arena = arena_new(),
+                             .month_ms = month_start(load->now_ms) };
+    int rc = load_with(&loader, reader, err);
+
+    arena_free(loader.arena);
+    return rc;
+}

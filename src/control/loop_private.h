@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef CONTROL_LOOP_PRIVATE_H
+#define CONTROL_LOOP_PRIVATE_H
+
+#include <stdatomic.h>
+
+#include "control/commit.h"
+#include "control/crew.h"
+#include "control/feed.h"
+#include "control/loop.h"
+#include "control/wallclock.h"
+
+/* The inside of the loop, for loop.c, apply.c, timer.c and execute.c only. */
+
+#define LOOP_TIMERS 24
+#define LOOP_HOOKS 8
+#define LOOP_REASONS 8
+#define LOOP_NOTES 65536
+
+struct loop_timer {
+    void (*tick)(struct loop *loop, void *data);
+    void *data;
+    int64_t period_ms;
+    int64_t due_ms; /* monotonic */
+};
+
+struct loop_hook {
+    void (*hook)(void *data, const struct note *notes, size_t count);
+    void *data;
+};
+
+struct loop_reason {
+    char part[32];
+    char text[LOOP_REASON_MAX];
+};
+
+struct loop {
+    struct loop_options options;
+    char *where;
+    struct store *store;
+    struct committer *committer;
+    struct crew *readers, *workers;
+    pthread_t thread;
+    bool threaded; /* the world thread runs */
+
+    /* the world thread's own after loop_start */
+    struct world *world;
+    struct journal *journal;
+    struct feed *feed;
+    struct id_source ids;
+    struct wallclock clock;
+    struct batch *batch; /* of the job that runs */
+    int64_t epoch;
+    int64_t fact_sequence;
+    struct loop_timer timers[LOOP_TIMERS];
+    size_t timer_count;
+    struct loop_hook hooks[LOOP_HOOKS];
+    size_t hook_count;
+
+    pthread_mutex_t lock; /* for what follows */
+    pthread_cond_t wake;  /* a job came, or the loop stops */
+    pthread_cond_t idle;  /* nothing is in flight, or the loop failed */
+    struct job *first, *last;
+    size_t queued, in_flight;
+    bool stopping, failed;
+    struct loop_reason reasons[LOOP_REASONS];
+    uint64_t jobs, busy;
+    int64_t run_us_max;
+
+    _Atomic int64_t now_ms, held_ms;
+};
+
+/* Around everything that runs on the world thread. */
+void loop_begin(struct loop *loop);
+void loop_end(struct loop *loop, struct job *job);
+
+int64_t loop_wall_ms(const struct loop *loop);
+int64_t loop_mono_ms(const struct loop *loop);
+
+#endif
