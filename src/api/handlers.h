@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef API_HANDLERS_H
+#define API_HANDLERS_H
+
+#include "api/exchange.h"
+
+/*
+ * What does each route do?  The handlers of route.def, by file.  A handler of
+ * a decided route gets the decision and through it the world; it fills the
+ * exchange's answer or the change set, or fails with an error.
+ */
+
+#define HANDLER_READ(name)                                                    \
+    int name(const struct granted *granted, struct exchange *exchange,        \
+             struct error *err);
+#define HANDLER_HISTORY(name)                                                 \
+    int name(struct exchange *exchange, struct store_reader *reader,          \
+             struct error *err);
+#define HANDLER_WRITE(name)                                                   \
+    int name(const struct granted *granted, struct changes *changes,          \
+             struct exchange *exchange, struct error *err);
+#define HANDLER_WORK(name)                                                    \
+    int name(struct exchange *exchange, struct error *err);
+#define HANDLER_ANSWER(name)                                                  \
+    void name(const struct granted *granted, const struct changes *changes,   \
+              struct exchange *exchange);
+#define HANDLER_OPEN(name)                                                    \
+    int name(struct exchange *exchange, struct error *err);
+#define HANDLER_START(name) void name(struct exchange *exchange);
+
+/* objects.c: any kind, by its schema */
+HANDLER_READ(objects_list)
+HANDLER_READ(objects_list_all)
+HANDLER_READ(objects_get)
+HANDLER_WRITE(objects_create)
+HANDLER_WRITE(objects_update)
+HANDLER_WRITE(objects_delete)
+HANDLER_ANSWER(objects_answer)
+HANDLER_ANSWER(objects_gone)
+
+/* login.c: passwords become sessions */
+HANDLER_START(login_start)
+HANDLER_START(login_first_admin)
+
+/* self.c: about the asker */
+HANDLER_READ(self_whoami)
+HANDLER_READ(self_can_i)
+HANDLER_WRITE(self_log_out)
+HANDLER_WRITE(self_step_up)
+HANDLER_WORK(self_check_password)
+HANDLER_ANSWER(self_done)
+
+/* secrets.c: keys, join tokens, passwords */
+HANDLER_WRITE(secrets_make_key)
+HANDLER_WRITE(secrets_make_join)
+HANDLER_WRITE(secrets_set_password)
+HANDLER_WORK(secrets_hash_password)
+HANDLER_ANSWER(secrets_answer)
+HANDLER_ANSWER(secrets_done)
+
+/* work.c: workloads */
+HANDLER_WRITE(work_submit)
+HANDLER_WRITE(work_delete)
+HANDLER_WRITE(work_cancel)
+HANDLER_WRITE(work_hold)
+HANDLER_WRITE(work_release)
+HANDLER_READ(work_explain)
+HANDLER_READ(work_queue)
+HANDLER_READ(work_queue_all)
+HANDLER_READ(work_history_read)
+HANDLER_HISTORY(work_history)
+
+/* logs.c */
+HANDLER_READ(logs_read)
+
+/* estate.c: cards and capacity */
+HANDLER_READ(estate_cards)
+HANDLER_READ(estate_capacity)
+
+/* bindings.c, usage.c, audit.c: what happened */
+HANDLER_READ(bindings_read)
+HANDLER_HISTORY(bindings_history)
+HANDLER_READ(usage_read)
+HANDLER_HISTORY(usage_history)
+HANDLER_READ(audit_read)
+HANDLER_HISTORY(audit_history)
+
+/* system.c, openapi.c: the platform about itself */
+HANDLER_OPEN(system_health)
+HANDLER_OPEN(system_ready)
+HANDLER_OPEN(system_version)
+HANDLER_READ(system_metrics)
+HANDLER_OPEN(openapi_serve)
+
+/* relay.c: agents' messages, to control/agents.h */
+HANDLER_START(relay_enrol)
+HANDLER_START(relay_sync)
+
+extern const struct body_field login_body[];
+extern const struct body_field first_admin_body[];
+extern const struct body_field stepup_body[];
+extern const struct body_field password_body[];
+
+#endif

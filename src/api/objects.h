@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef API_OBJECTS_H
+#define API_OBJECTS_H
+
+#include "api/exchange.h"
+
+/*
+ * How do objects of any kind look to a client, and how are they listed?
+ * Every list is what the decision function lets through: pages, cursors and
+ * filters come after it, and no total is told.
+ */
+
+/* The object as the asker may see it; content fields only with the right to
+ * content.  image: NULL for the world's own.  A new reference. */
+json_t *objects_json(const struct granted *granted, struct ref ref,
+                     const void *image);
+
+/* One page of a list: items are offered in the order of seq. */
+struct page {
+    const struct granted *granted;
+    struct exchange *exchange;
+    json_t *items;
+    const char *name;  /* filters, NULL: none */
+    const char *state;
+    uint64_t after;
+    uint64_t last;
+    int64_t limit;
+    int64_t count;
+    bool more;
+};
+
+#define PAGE_LIMIT_DEFAULT 100
+#define PAGE_LIMIT_MAX 500
+
+int page_begin(struct page *page, const struct granted *granted,
+               struct exchange *exchange, struct error *err);
+/* Is it on this page?  Then the caller adds it with page_add, unless it
+ * leaves it out for reasons of its own.  After `more` is set the caller may
+ * stop. */
+bool page_takes(struct page *page, struct ref ref);
+/* Takes over item. */
+void page_add(struct page *page, struct ref ref, json_t *item);
+/* Makes the answer; scope is the one whose revision it tells. */
+void page_end(struct page *page, struct ref scope);
+
+/* Path of an object below /api/v1, for Location; "" when it has none. */
+void objects_location(const struct exchange *exchange, const char *id,
+                      char out[512]);
+
+#endif

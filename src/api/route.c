@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "api/route.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "api/handlers.h"
+
+#define NO_VERB ((enum verb)VERB_COUNT)
+
+const struct body_field login_body[] = {
+    {"name", BODY_TEXT, true, "the user's name"},
+    {"tenant", BODY_TEXT, false, "its tenant's name; none: an operator"},
+    {"password", BODY_TEXT, true, "its password"},
+    {NULL, BODY_TEXT, false, NULL},
+};
+const struct body_field first_admin_body[] = {
+    {"secret", BODY_TEXT, true, "content of the one-time file"},
+    {"name", BODY_TEXT, true, "name of the first administrator"},
+    {"password", BODY_TEXT, true, "its password"},
+    {NULL, BODY_TEXT, false, NULL},
+};
+const struct body_field stepup_body[] = {
+    {"password", BODY_TEXT, true, "the asker's password"},
+    {NULL, BODY_TEXT, false, NULL},
+};
+const struct body_field password_body[] = {
+    {"password", BODY_TEXT, true, "the new password"},
+    {NULL, BODY_TEXT, false, NULL},
+};
+
+/* clang-format off */
+#define READ(m, p, v, k, f, q, h, hist, s)                                    \
+    {.method = #m, .path = ROUTE_ROOT p, .form = ROUTE_READ,                  \
+     .verb = VERB_##v, .kind = KIND_##k, .flags = f, .query = q,              \
+     .summary = s, .handle.read = h, .history = hist},
+#define WRITE(m, p, v, k, f, b, h, w, a, s)                                   \
+    {.method = #m, .path = ROUTE_ROOT p, .form = ROUTE_WRITE,                 \
+     .verb = VERB_##v, .kind = KIND_##k, .flags = f, .body = b,               \
+     .summary = s, .handle.write = h, .work = w, .answer = a},
+#define OPEN_AT(m, p, h, s)                                                   \
+    {.method = #m, .path = p, .form = ROUTE_OPEN, .verb = NO_VERB,            \
+     .summary = s, .handle.open = h},
+#define START_AT(m, p, f, b, h, s)                                            \
+    {.method = #m, .path = p, .form = ROUTE_START, .verb = NO_VERB,           \
+     .flags = f, .body = b, .summary = s, .handle.start = h},
+#define PLAIN(m, p, h, s) OPEN_AT(m, p, h, s)
+#define OPEN(m, p, h, s) OPEN_AT(m, ROUTE_ROOT p, h, s)
+#define START(m, p, f, b, h, s) START_AT(m, ROUTE_ROOT p, f, b, h, s)
+#define AGENT(m, p, h, s) START_AT(m, p, ROUTE_RAW, NULL, h, s)
+#define LIST(p, k)                                                            \
+    READ(GET, p, k##_LIST, k, ROUTE_LIST | ROUTE_WATCH, NULL, objects_list,   \
+         NULL, NULL)
+#define GET(p, k, one)                                                        \
+    READ(GET, p "/" one, k##_GET, k, 0, NULL, objects_get, NULL, NULL)
+#define CREATE(p, k)                                                          \
+    WRITE(POST, p, k##_CREATE, k, ROUTE_CREATES | ROUTE_CONTENT, NULL,        \
+          objects_create, NULL, objects_answer, NULL)
+#define UPDATE(p, k, one)                                                     \
+    WRITE(PATCH, p "/" one, k##_UPDATE, k, ROUTE_MATCH | ROUTE_CONTENT, NULL, \
+          objects_update, NULL, objects_answer, NULL)
+#define DELETE(p, k, one)                                                     \
+    WRITE(DELETE, p "/" one, k##_DELETE, k, 0, NULL, objects_delete, NULL,    \
+          objects_gone, NULL)
+#define CRUD(p, k, one)                                                       \
+    LIST(p, k) CREATE(p, k) GET(p, k, one) UPDATE(p, k, one) DELETE(p, k, one)
+/* clang-format on */
+
+const struct route route_table[] = {
+#include "api/route.def"
+};
+const size_t route_count = sizeof route_table / sizeof *route_table;
+
+static bool
+path_matches(const char *template, const struct url *url)
+{
+    for (size_t i = 0; i < url->segment_count; i++) {
+        if (*template != '/')
+            return false;
+        template++;
+        size_t size = strcspn(template, "/");
+        if (*template != '{' && (strlen(url->segments[i]) != size ||
+                                 memcmp(template, url->segments[i], size) != 0))
+            return false;
+        template += size;
+    }
+    return *template == '\0';
+}
+
+static void
+add_method(char methods[64], const char *method)
+{
+    size_t used = strlen(methods);
+    bool get = strcmp(method, "GET") == 0;
+    (void)snprintf(methods + used, 64 - used, "%s%s%s", used > 0 ? ", " : "",
+                   method, get ? ", HEAD" : "");
+}
+
+const struct route *
+route_match(const char *method, const struct url *url, char methods_out[64])
+{
+    if (strcmp(method, "HEAD") == 0)
+        method = "GET";
+    methods_out[0] = '\0';
+    for (size_t i = 0; i < route_count; i++) {
+        if (!path_matches(route_table[i].path, url))
+            continue;
+        if (strcmp(route_table[i].method, method) == 0)
+            return &route_table[i];
+        add_method(methods_out, route_table[i].method);
+    }
+    return NULL;
+}
+
+static bool
+has_word(const char *words, const char *word)
+{
+    size_t size = strlen(word);
+    if (words == NULL || size == 0)
+        return false;
+    for (const char *at = words; *at != '\0';) {
+        size_t length = strcspn(at, " ");
+        if (length == size && memcmp(at, word, size) == 0)
+            return true;
+        at += length;
+        at += *at == ' ';
+    }
+    return false;
+}
+
+bool
+route_changes(const struct route *route)
+{
+    return route->form == ROUTE_WRITE;
+}
+
+bool
+route_takes(const struct route *route, const char *parameter)
+{
+    if (route_changes(route) && strcmp(parameter, "dry_run") == 0)
+        return true;
+    if ((route->flags & ROUTE_LIST) &&
+        has_word("limit cursor name state", parameter))
+        return true;
+    if ((route->flags & ROUTE_WATCH) && has_word("watch since", parameter))
+        return true;
+    return has_word(route->query, parameter);
+}

@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <string.h>
+
+#include "api/handlers.h"
+#include "api/state.h"
+#include "base/clock.h"
+#include "core/object.h"
+#include "core/resource.h"
+#include "identity/password.h"
+
+static void
+set_time(json_t *object, const char *name, int64_t ms)
+{
+    char text[CLOCK_TEXT_MAX];
+    clock_format(ms, text);
+    json_object_set_new(object, name,
+                        ms == 0 ? json_null() : json_string(text));
+}
+
+static void
+set_ref(json_t *object, const char *name, const struct world *world,
+        struct ref ref)
+{
+    char text[ID_TEXT_MAX];
+    if (ref_is_none(ref)) {
+        json_object_set_new(object, name, json_null());
+        return;
+    }
+    object_id_text(world, ref, text);
+    json_object_set_new(object, name, json_string(text));
+}
+
+static json_t *
+list_grants(const struct granted *granted, struct ref subject)
+{
+    const struct world *world = granted_world(granted);
+    json_t *list = json_array();
+    world_each_index(world, KIND_GRANT, 0, subject, ref) {
+        const struct grant *grant = world_grant(world, ref);
+        const struct object *role = world_object(world, grant->role);
+        json_t *item = json_object();
+        set_ref(item, "node", world, grant->object.parent);
+        json_object_set_new(item, "role",
+                            role == NULL ? json_null()
+                                         : json_string(role->name));
+        set_time(item, "to", grant->to_ms);
+        json_array_append_new(list, item);
+    }
+    return list;
+}
+
+int
+self_whoami(const struct granted *granted, struct exchange *exchange,
+            struct error *err)
+{
+    (void)err;
+    const struct world *world = granted_world(granted);
+    const struct actor *actor = granted_actor(granted);
+    const struct object *subject = world_object(world, actor->subject);
+    const struct session *session = world_session(world, actor->credential);
+    const struct apikey *key = world_apikey(world, actor->credential);
+    struct ref scope = world_scope(world, actor->subject);
+    json_t *body = json_object();
+    set_ref(body, "id", world, actor->subject);
+    json_object_set_new(
+        body, "kind",
+        json_string(schema_get((enum kind)actor->subject.kind)->name));
+    json_object_set_new(body, "name", json_string(subject->name));
+    set_ref(body, "tenant", world,
+            scope.kind == KIND_TENANT ? scope : (struct ref){0});
+    set_ref(body, "credential", world, actor->credential);
+    set_time(body, "proved", actor->proved_ms);
+    set_time(body, "expires",
+             session != NULL ? session->expires_ms
+             : key != NULL   ? key->expires_ms
+                             : 0);
+    json_object_set_new(body, "grants", list_grants(granted, actor->subject));
+    answer_json(&exchange->answer, 200, body);
+    return 0;
+}
+
+/* --- can I --- */
+
+static const char *const check_names[] = {
+    [ACCESS_CHECK_ACTOR] = "actor",   [ACCESS_CHECK_NODE] = "node",
+    [ACCESS_CHECK_DENY] = "deny",     [ACCESS_CHECK_CEILING] = "ceiling",
+    [ACCESS_CHECK_KEY] = "key",       [ACCESS_CHECK_SELF] = "self",
+    [ACCESS_CHECK_PUBLIC] = "public", [ACCESS_CHECK_GRANT] = "grant",
+    [ACCESS_CHECK_GUARD] = "guard",
+};
+
+struct trail {
+    const struct world *world;
+    json_t *steps;
+};
+
+static void
+add_step(void *context, enum access_check check, struct ref ref, bool passed,
+         const char *why)
+{
+    struct trail *trail = context;
+    json_t *step = json_pack("{s:s, s:b}", "check", check_names[check],
+                             "passed", passed);
+    set_ref(step, "object", trail->world, ref);
+    if (why[0] != '\0')
+        json_object_set_new(step, "why", json_string(why));
+    json_array_append_new(trail->steps, step);
+}
+
+/* The decision that lets the asker look at the object, else not found. */
+static int
+look_at(const struct granted *granted, struct ref object,
+        struct granted *viewer_out, struct error *err)
+{
+    const struct world *world = granted_world(granted);
+    int get = verb_of((enum kind)object.kind, VERB_OP_GET);
+    if (get < 0 ||
+        access_decide(world, granted_actor(granted), (enum verb)get, object,
+                      granted_now_ms(granted), viewer_out, err) != 0)
+        return access_not_found(err);
+    return 0;
+}
+
+int
+self_can_i(const struct granted *granted, struct exchange *exchange,
+           struct error *err)
+{
+    const struct world *world = granted_world(granted);
+    const char *name = url_get(&exchange->url, "verb");
+    const char *text = url_get(&exchange->url, "object");
+    int verb = name == NULL ? -1 : verb_parse(name);
+    struct granted viewer;
+    struct access_verdict verdict;
+    if (verb < 0)
+        return error_field(err, "verb", "verb names no verb");
+    struct ref object = text == NULL
+                            ? granted_actor(granted)->subject
+                            : object_find_text(world, text);
+    if (ref_is_none(object))
+        return access_not_found(err);
+    if (look_at(granted, object, &viewer, err) != 0)
+        return -1;
+    struct trail trail = {.world = world, .steps = json_array()};
+    access_explain(&viewer, granted_actor(granted), (enum verb)verb, add_step,
+                   &trail, &verdict);
+    answer_json(&exchange->answer, 200,
+                json_pack("{s:b, s:s, s:s, s:o}", "allowed",
+                          verdict.outcome == ACCESS_ALLOWED, "outcome",
+                          access_outcome_text(verdict.outcome), "verb", name,
+                          "steps", trail.steps));
+    return 0;
+}
+
+/* --- sessions --- */
+
+int
+self_log_out(const struct granted *granted, struct changes *changes,
+             struct exchange *exchange, struct error *err)
+{
+    (void)exchange;
+    return resource_delete(granted, changes, granted_object(granted), err);
+}
+
+struct proof {
+    const char *password;
+    char hash[128];
+    bool right;
+};
+
+/* First round: takes the hash; second round: the password was checked. */
+int
+self_step_up(const struct granted *granted, struct changes *changes,
+             struct exchange *exchange, struct error *err)
+{
+    const struct world *world = granted_world(granted);
+    const struct actor *actor = granted_actor(granted);
+    const struct user *user = world_user(world, actor->subject);
+    struct proof *proof = exchange->data;
+    if (user == NULL || actor->credential.kind != KIND_SESSION ||
+        !access_may_log_in(world, actor->subject, granted_now_ms(granted)))
+        return error_set(err, ERROR_DENIED,
+                         "only a user in an open session can prove itself "
+                         "by its password");
+    if (proof == NULL) {
+        proof = arena_alloc(exchange->arena, sizeof *proof);
+        proof->password = json_string_value(
+            json_object_get(exchange->body, "password"));
+        memcpy(proof->hash, user->password, sizeof proof->hash);
+        exchange->data = proof;
+    } else if (proof->right) {
+        resource_prove(changes, actor->credential);
+    } else {
+        resource_log_in_failed(changes, actor->subject);
+    }
+    return 0;
+}
+
+int
+self_check_password(struct exchange *exchange, struct error *err)
+{
+    struct proof *proof = exchange->data;
+    if (state_may_try(exchange->api, exchange->source, err) != 0)
+        return -1;
+    proof->right =
+        password_verify(proof->hash[0] == '\0' ? NULL : proof->hash,
+                        proof->password, exchange->api->options.password_cost);
+    if (!proof->right)
+        state_failed_try(exchange->api, exchange->source);
+    return 0;
+}
+
+void
+self_done(const struct granted *granted, const struct changes *changes,
+          struct exchange *exchange)
+{
+    const struct proof *proof = exchange->data;
+    (void)granted;
+    (void)changes;
+    if (proof == NULL || proof->right) {
+        exchange->answer.status = 204;
+        return;
+    }
+    error_set(&exchange->error, ERROR_UNAUTHENTICATED,
+              "the password is wrong");
+    exchange_fail(exchange);
+}

@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "api/state.h"
+
+#include <string.h>
+
+#include "api/openapi.h"
+#include "api/watch.h"
+#include "base/clock.h"
+#include "base/sign.h"
+#include "identity/password.h"
+
+#define FAILURES_MAX 30
+#define FAILURE_REFILL_MS 2000
+#define SLOW_US 100000
+
+static unsigned
+or_default(unsigned value, unsigned otherwise)
+{
+    return value == 0 ? otherwise : value;
+}
+
+struct api *
+state_new(struct loop *loop, const struct api_options *options)
+{
+    struct api *api = memory_new(1, sizeof *api);
+    api->loop = loop;
+    api->options = *options;
+    struct api_options *own = &api->options;
+    own->connections_max = or_default(own->connections_max, 1024);
+    own->flight_max = or_default(own->flight_max, 512);
+    own->subject_max = or_default(own->subject_max, 64);
+    own->streams_max = or_default(own->streams_max, 256);
+    own->timeout_s = or_default(own->timeout_s, 30);
+    if (own->version == NULL)
+        own->version = "0";
+    if (own->password_cost == NULL)
+        own->password_cost = &password_cost_default;
+    (void)pthread_mutex_init(&api->lock, NULL);
+    (void)pthread_cond_init(&api->idle, NULL);
+    random_bytes(&api->key, sizeof api->key);
+    random_bytes(&api->cursor_key, sizeof api->cursor_key);
+    api->openapi = openapi_text(own->version);
+    api->hub = hub_new(api);
+    return api;
+}
+
+void
+state_free(struct api *api)
+{
+    hub_free(api->hub);
+    free(api->openapi);
+    (void)pthread_cond_destroy(&api->idle);
+    (void)pthread_mutex_destroy(&api->lock);
+    free(api);
+}
+
+void
+state_drain(struct api *api)
+{
+    (void)pthread_mutex_lock(&api->lock);
+    api->draining = true;
+    while (api->flight > 0)
+        (void)pthread_cond_wait(&api->idle, &api->lock);
+    (void)pthread_mutex_unlock(&api->lock);
+    hub_end(api->hub);
+    (void)pthread_mutex_lock(&api->lock);
+    while (api->tasks > 0)
+        (void)pthread_cond_wait(&api->idle, &api->lock);
+    (void)pthread_mutex_unlock(&api->lock);
+}
+
+int
+state_task_begin(struct api *api, struct error *err)
+{
+    (void)pthread_mutex_lock(&api->lock);
+    bool draining = api->draining;
+    api->tasks += !draining;
+    (void)pthread_mutex_unlock(&api->lock);
+    if (!draining)
+        return 0;
+    return error_set(err, ERROR_BUSY, "the server stops");
+}
+
+void
+state_task_end(struct api *api)
+{
+    (void)pthread_mutex_lock(&api->lock);
+    if (--api->tasks == 0)
+        (void)pthread_cond_broadcast(&api->idle);
+    (void)pthread_mutex_unlock(&api->lock);
+}
+
+static size_t
+bucket_of(const struct api *api, const void *bytes, size_t size)
+{
+    return hash_bytes(&api->key, bytes, size) & (STATE_BUCKETS - 1);
+}
+
+/* The bucket of the subject when the credential is known, else of the
+ * credential, else of the source. */
+static size_t
+owner_bucket(const struct api *api, const struct exchange *exchange)
+{
+    if (!exchange->has_token)
+        return bucket_of(api, exchange->source, strlen(exchange->source));
+    size_t token = bucket_of(api, exchange->token, sizeof exchange->token);
+    const struct state_known *known = &api->known[token];
+    if (memcmp(known->token, exchange->token, sizeof known->token) != 0)
+        return token;
+    return bucket_of(api, &known->subject, sizeof known->subject);
+}
+
+/* Agents wait in long polls; they have a bound of their own in agents.c. */
+static bool
+counts_by_owner(const struct exchange *exchange)
+{
+    return (exchange->route->flags & ROUTE_RAW) == 0;
+}
+
+int
+state_admit(struct exchange *exchange, struct error *err)
+{
+    struct api *api = exchange->api;
+    int result = 0;
+    (void)pthread_mutex_lock(&api->lock);
+    exchange->bucket = owner_bucket(api, exchange);
+    unsigned *owner = &api->owners[exchange->bucket];
+    if (api->draining || api->flight >= api->options.flight_max)
+        result = error_set(err, ERROR_BUSY,
+                           "the server has as many requests as it takes");
+    else if (counts_by_owner(exchange) &&
+             *owner >= api->options.subject_max)
+        result = error_set(err, ERROR_RATE,
+                           "%u requests of yours are in flight, the limit "
+                           "is %u",
+                           *owner, api->options.subject_max);
+    if (result == 0) {
+        api->flight++;
+        if (counts_by_owner(exchange))
+            (*owner)++;
+        exchange->counted = true;
+    }
+    (void)pthread_mutex_unlock(&api->lock);
+    return result;
+}
+
+void
+state_learn(struct exchange *exchange, struct id subject)
+{
+    struct api *api = exchange->api;
+    (void)pthread_mutex_lock(&api->lock);
+    struct state_known *known =
+        &api->known[bucket_of(api, exchange->token, sizeof exchange->token)];
+    memcpy(known->token, exchange->token, sizeof known->token);
+    known->subject = subject;
+    (void)pthread_mutex_unlock(&api->lock);
+}
+
+static void
+leave(struct api *api, struct exchange *exchange)
+{
+    if (!exchange->counted)
+        return;
+    exchange->counted = false;
+    api->flight--;
+    if (counts_by_owner(exchange))
+        api->owners[exchange->bucket]--;
+    if (api->flight == 0)
+        (void)pthread_cond_broadcast(&api->idle);
+}
+
+void
+state_count(struct exchange *exchange)
+{
+    struct api *api = exchange->api;
+    int64_t micros = clock_mono_us() - exchange->start_us;
+    (void)pthread_mutex_lock(&api->lock);
+    leave(api, exchange);
+    struct state_metrics *metrics = &api->metrics;
+    metrics->requests[(exchange->answer.status / 100) % 6]++;
+    metrics->micros += (uint64_t)micros;
+    metrics->slow += micros > SLOW_US;
+    (void)pthread_mutex_unlock(&api->lock);
+}
+
+void
+state_forget(struct exchange *exchange)
+{
+    struct api *api = exchange->api;
+    (void)pthread_mutex_lock(&api->lock);
+    leave(api, exchange);
+    (void)pthread_mutex_unlock(&api->lock);
+    if (exchange->stream != NULL)
+        stream_leave(exchange->stream);
+    exchange->stream = NULL;
+}
+
+static struct state_failures *
+failures_of(struct api *api, const char *source)
+{
+    struct state_failures *failures =
+        &api->failures[bucket_of(api, source, strlen(source))];
+    int64_t now_ms = clock_mono_ms();
+    int64_t refill = (now_ms - failures->refilled_ms) / FAILURE_REFILL_MS;
+    if (failures->refilled_ms == 0 || refill >= FAILURES_MAX)
+        failures->left = FAILURES_MAX;
+    else if (refill > 0 && failures->left + (unsigned)refill < FAILURES_MAX)
+        failures->left += (unsigned)refill;
+    else if (refill > 0)
+        failures->left = FAILURES_MAX;
+    if (failures->refilled_ms == 0 || refill > 0)
+        failures->refilled_ms = now_ms;
+    return failures;
+}
+
+int
+state_may_try(struct api *api, const char *source, struct error *err)
+{
+    (void)pthread_mutex_lock(&api->lock);
+    bool may = failures_of(api, source)->left > 0;
+    (void)pthread_mutex_unlock(&api->lock);
+    if (may)
+        return 0;
+    return error_set(err, ERROR_RATE,
+                     "too many failed attempts came from this address; wait "
+                     "some seconds");
+}
+
+void
+state_failed_try(struct api *api, const char *source)
+{
+    (void)pthread_mutex_lock(&api->lock);
+    struct state_failures *failures = failures_of(api, source);
+    if (failures->left > 0)
+        failures->left--;
+    (void)pthread_mutex_unlock(&api->lock);
+}
+
+struct state_metrics
+state_metrics(struct api *api, unsigned *flight_out)
+{
+    (void)pthread_mutex_lock(&api->lock);
+    struct state_metrics metrics = api->metrics;
+    *flight_out = api->flight;
+    (void)pthread_mutex_unlock(&api->lock);
+    return metrics;
+}

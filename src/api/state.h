@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef API_STATE_H
+#define API_STATE_H
+
+#include <pthread.h>
+
+#include "api/cursor.h"
+#include "api/exchange.h"
+#include "api/server.h"
+#include "api/stream.h"
+#include "base/hash.h"
+
+/*
+ * What do the requests of one server share?  Its options, how many are in
+ * flight, how often a source failed to log in, counters, and the streams.
+ * All functions may be called from any thread.
+ */
+
+#define API_DAEMONS_MAX 4
+#define STATE_BUCKETS 4096 /* a power of two */
+
+struct MHD_Daemon;
+
+/* Counts share a bucket when the keyed hash of their owners is equal: memory
+ * stays bounded, and nobody can aim at another's bucket. */
+struct state_failures {
+    int64_t refilled_ms;
+    unsigned left;
+};
+
+struct state_known {
+    uint8_t token[DIGEST_SIZE];
+    struct id subject;
+};
+
+struct state_metrics {
+    uint64_t requests[6]; /* by the first digit of the status */
+    uint64_t micros;      /* sum of their times */
+    uint64_t slow;        /* over 100 ms */
+};
+
+struct api {
+    struct loop *loop;
+    struct api_options options;
+    uint16_t port;
+    struct MHD_Daemon *daemons[API_DAEMONS_MAX];
+    size_t daemon_count;
+    struct hub *hub;
+    struct cursor_key cursor_key;
+    char *openapi; /* the document; owned */
+
+    pthread_mutex_t lock; /* for what follows */
+    pthread_cond_t idle;
+    struct hash_key key;
+    bool draining;
+    unsigned flight;
+    unsigned tasks; /* chains of work behind streams */
+    unsigned owners[STATE_BUCKETS];
+    struct state_known known[STATE_BUCKETS];
+    struct state_failures failures[STATE_BUCKETS];
+    struct state_metrics metrics;
+};
+
+struct api *state_new(struct loop *loop, const struct api_options *options);
+void state_free(struct api *api);
+/* Waits until nothing is in flight and all streams have ended. */
+void state_drain(struct api *api);
+
+/* Counts an exchange in; ERROR_BUSY, ERROR_RATE when there are too many. */
+int state_admit(struct exchange *exchange, struct error *err);
+/* Remembers whose credential this is, so that all of one subject's count
+ * together. */
+void state_learn(struct exchange *exchange, struct id subject);
+/* Counts it out and into the metrics: its answer leaves. */
+void state_count(struct exchange *exchange);
+/* Counts it out, if it is still in: its connection is gone. */
+void state_forget(struct exchange *exchange);
+
+/* Work that outlives its exchange; api_stop waits for its end. */
+int state_task_begin(struct api *api, struct error *err);
+void state_task_end(struct api *api);
+
+/* May this source try a password or a secret?  ERROR_RATE when it failed too
+ * often lately. */
+int state_may_try(struct api *api, const char *source, struct error *err);
+void state_failed_try(struct api *api, const char *source);
+
+struct state_metrics state_metrics(struct api *api, unsigned *flight_out);
+
+#endif

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <string.h>
+
+#include "api/handlers.h"
+#include "api/state.h"
+#include "api/watch.h"
+#include "base/clock.h"
+
+int
+system_health(struct exchange *exchange, struct error *err)
+{
+    (void)err;
+    answer_text(&exchange->answer, 200, "text/plain; charset=utf-8", "ok\n");
+    return 0;
+}
+
+int
+system_ready(struct exchange *exchange, struct error *err)
+{
+    char reason[LOOP_REASON_MAX] = "";
+    (void)err;
+    bool ready = loop_ready(exchange->api->loop, reason);
+    json_t *body = json_pack("{s:b, s:o}", "ready", ready, "reason",
+                             ready ? json_null() : json_string(reason));
+    answer_json(&exchange->answer, ready ? 200 : 503, body);
+    return 0;
+}
+
+int
+system_version(struct exchange *exchange, struct error *err)
+{
+    (void)err;
+    answer_json(&exchange->answer, 200,
+                json_pack("{s:s, s:s}", "version",
+                          exchange->api->options.version, "api", "v1"));
+    return 0;
+}
+
+/* --- metrics --- */
+
+static void
+metric(struct buffer *out, const char *name, const char *kind,
+       const char *help, uint64_t value)
+{
+    buffer_printf(out, "# HELP bulkhead_%s %s\n# TYPE bulkhead_%s %s\n", name,
+                  help, name, kind);
+    buffer_printf(out, "bulkhead_%s %llu\n", name, (unsigned long long)value);
+}
+
+static void
+add_requests(struct buffer *out, struct api *api)
+{
+    unsigned flight;
+    struct state_metrics metrics = state_metrics(api, &flight);
+    buffer_add_text(out, "# HELP bulkhead_requests_total answered requests\n"
+                         "# TYPE bulkhead_requests_total counter\n");
+    for (unsigned class = 1; class < 6; class++)
+        buffer_printf(out, "bulkhead_requests_total{status=\"%uxx\"} %llu\n",
+                      class, (unsigned long long)metrics.requests[class]);
+    metric(out, "request_microseconds_total", "counter",
+           "sum of the times of requests", metrics.micros);
+    metric(out, "requests_slow_total", "counter",
+           "requests that took over 100 ms", metrics.slow);
+    metric(out, "requests_in_flight", "gauge", "requests now", flight);
+    metric(out, "streams", "gauge", "watches and followed logs now",
+           watch_count(api->hub));
+}
+
+static void
+add_loop(struct buffer *out, const struct loop *loop)
+{
+    struct loop_stats stats;
+    loop_stats(loop, &stats);
+    metric(out, "jobs_total", "counter", "jobs on the world thread",
+           stats.jobs);
+    metric(out, "commits_total", "counter", "store transactions",
+           stats.commits);
+    metric(out, "rows_total", "counter", "rows written", stats.rows);
+    metric(out, "jobs_queued", "gauge", "jobs that wait", stats.queued);
+    metric(out, "commit_microseconds_max", "gauge", "slowest commit",
+           (uint64_t)stats.commit_us_max);
+    metric(out, "job_microseconds_max", "gauge", "slowest job",
+           (uint64_t)stats.run_us_max);
+}
+
+int
+system_metrics(const struct granted *granted, struct exchange *exchange,
+               struct error *err)
+{
+    scoped_buffer out = {0};
+    const struct world *world = granted_world(granted);
+    (void)err;
+    add_requests(&out, exchange->api);
+    add_loop(&out, exchange->api->loop);
+    buffer_add_text(&out, "# HELP bulkhead_objects objects in the world\n"
+                          "# TYPE bulkhead_objects gauge\n");
+    for (unsigned kind = KIND_PLATFORM; kind < KIND_COUNT; kind++)
+        if (schema_get((enum kind)kind)->life == LIFE_OBJECT)
+            buffer_printf(&out, "bulkhead_objects{kind=\"%s\"} %zu\n",
+                          schema_get((enum kind)kind)->name,
+                          world_count(world, (enum kind)kind));
+    answer_text(&exchange->answer, 200, "text/plain; version=0.0.4",
+                buffer_text(&out));
+    return 0;
+}

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "api/handlers.h"
+#include "api/objects.h"
+#include "core/explain.h"
+#include "core/lifecycle.h"
+#include "core/submit.h"
+#include "store/row.h"
+
+int
+work_submit(const struct granted *granted, struct changes *changes,
+            struct exchange *exchange, struct error *err)
+{
+    return submit_workload(granted, changes, granted_object(granted),
+                           exchange->body, &exchange->created, err);
+}
+
+int
+work_delete(const struct granted *granted, struct changes *changes,
+            struct exchange *exchange, struct error *err)
+{
+    (void)exchange;
+    return submit_delete(granted, changes, granted_object(granted), err);
+}
+
+int
+work_cancel(const struct granted *granted, struct changes *changes,
+            struct exchange *exchange, struct error *err)
+{
+    (void)exchange;
+    return submit_cancel(granted, changes, granted_object(granted), err);
+}
+
+int
+work_hold(const struct granted *granted, struct changes *changes,
+          struct exchange *exchange, struct error *err)
+{
+    (void)exchange;
+    return submit_hold(granted, changes, granted_object(granted), err);
+}
+
+int
+work_release(const struct granted *granted, struct changes *changes,
+             struct exchange *exchange, struct error *err)
+{
+    (void)exchange;
+    return submit_release(granted, changes, granted_object(granted), err);
+}
+
+int
+work_explain(const struct granted *granted, struct exchange *exchange,
+             struct error *err)
+{
+    (void)err;
+    answer_json(&exchange->answer, 200,
+                explain_workload(granted_world(granted),
+                                 granted_object(granted),
+                                 granted_now_ms(granted), exchange->arena));
+    return 0;
+}
+
+/* --- the queue --- */
+
+static int
+list_waiting(const struct granted *granted, struct exchange *exchange,
+             struct ref below, struct error *err)
+{
+    const struct world *world = granted_world(granted);
+    struct page page;
+    if (page_begin(&page, granted, exchange, err) != 0)
+        return -1;
+    world_each(world, KIND_WORKLOAD, ref) {
+        const struct workload *workload = world_workload(world, ref);
+        if (!lifecycle_is_waiting(workload->state) ||
+            !world_is_below(world, ref, below))
+            continue;
+        if (page_takes(&page, ref))
+            page_add(&page, ref, objects_json(granted, ref, NULL));
+        if (page.more)
+            break;
+    }
+    page_end(&page, world_scope(world, below));
+    return 0;
+}
+
+int
+work_queue(const struct granted *granted, struct exchange *exchange,
+           struct error *err)
+{
+    return list_waiting(granted, exchange, granted_object(granted), err);
+}
+
+int
+work_queue_all(const struct granted *granted, struct exchange *exchange,
+               struct error *err)
+{
+    return list_waiting(granted, exchange,
+                        world_platform_ref(granted_world(granted)), err);
+}
+
+/* --- ended workloads --- */
+
+struct past {
+    char project[ID_TEXT_MAX];
+    int64_t limit;
+    bool content;
+    json_t *items;
+    bool platform;
+};
+
+int
+work_history_read(const struct granted *granted, struct exchange *exchange,
+                  struct error *err)
+{
+    struct past *past = arena_alloc(exchange->arena, sizeof *past);
+    const struct world *world = granted_world(granted);
+    past->platform = granted_is_platform(granted);
+    past->content =
+        access_can(world, granted_actor(granted), VERB_WORKLOAD_SPEC,
+                   granted_object(granted), granted_now_ms(granted));
+    object_id_text(world, granted_object(granted), past->project);
+    exchange->data = past;
+    return exchange_int(exchange, "limit", 1, PAGE_LIMIT_MAX,
+                        PAGE_LIMIT_DEFAULT, &past->limit, err);
+}
+
+static int
+take_past(void *context, const struct value *values, struct error *err)
+{
+    struct past *past = context;
+    (void)err;
+    json_t *item = row_json(KIND_WORKLOAD, values, past->platform);
+    if (!past->content)
+        (void)json_object_del(item, "spec");
+    json_array_append_new(past->items, item);
+    return 0;
+}
+
+int
+work_history(struct exchange *exchange, struct store_reader *reader,
+             struct error *err)
+{
+    struct past *past = exchange->data;
+    past->items = json_array();
+    if (store_workloads(reader, past->project, 0, past->limit, take_past,
+                        past, err) != 0) {
+        json_decref(past->items);
+        return -1;
+    }
+    answer_json(&exchange->answer, 200,
+                json_pack("{s:o}", "items", past->items));
+    return 0;
+}
