@@ -66,6 +66,16 @@ ledger_add(struct ledger *ledger, struct ref quota, int64_t amount)
     line->amount += amount;
 }
 
+void
+ledger_merge(struct ledger *ledger, const struct ledger *other)
+{
+    for (size_t i = 0; i < other->room; i++)
+        if (other->lines[i].quota != 0)
+            ledger_add(ledger,
+                       (struct ref){ KIND_QUOTA, other->lines[i].quota },
+                       other->lines[i].amount);
+}
+
 int64_t
 ledger_get(const struct ledger *ledger, struct ref quota)
 {

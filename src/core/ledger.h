@@ -26,6 +26,8 @@ void ledger_init(struct ledger *ledger, struct arena *arena);
 void ledger_copy(struct ledger *copy, const struct ledger *ledger,
                  struct arena *arena);
 void ledger_add(struct ledger *ledger, struct ref quota, int64_t amount);
+/* Adds all lines of other. */
+void ledger_merge(struct ledger *ledger, const struct ledger *other);
 /* 0 for a quota without a line, and for ledger NULL. */
 int64_t ledger_get(const struct ledger *ledger, struct ref quota);
 

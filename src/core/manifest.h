@@ -12,6 +12,8 @@
  *    "env": {"NAME": "value"},                      at most 256
  *    "volumes": [{"volume": id or name, "path": "/data", "read_only": false}],
  *    "ports": [{"name": "http", "port": 8080}],     at most 16
+ *    "checkpoint": "/data/checkpoints",             in a writable volume;
+ *                                   left out: the first writable volume
  *    "workdir": "/data"}
  *
  * Every key is optional but command, no other key is taken.  Volumes belong

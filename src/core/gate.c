@@ -1,0 +1,378 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "core/gate.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "core/manifest.h"
+
+/* A shape that was looked at in this pass. */
+struct shape {
+    struct ref pool, class;
+    int64_t instances, cpu_milli, memory_mib;
+    int64_t capacity, least_memory;
+    bool possible;
+    struct shape *next;
+};
+
+void
+gate_init(struct gate *gate, const struct world *world,
+          const struct ledger *promised, int64_t now_ms, struct arena *arena)
+{
+    *gate = (struct gate){ .world = world,
+                           .promised = promised,
+                           .now_ms = now_ms,
+                           .arena = arena };
+}
+
+/* --- pools --- */
+
+bool
+gate_lists(const struct world *world, const struct blob *list, struct ref ref)
+{
+    const struct object *object = world_object(world, ref);
+    char quoted[ID_TEXT_MAX + 2] = "\"";
+
+    if (list == NULL || object == NULL)
+        return false;
+    id_format(schema_get((enum kind)ref.kind)->prefix, object->id,
+              quoted + 1);
+    (void)memcpy(quoted + strlen(quoted), "\"", 2);
+    return strstr(list->bytes, quoted) != NULL;
+}
+
+/* The smaller the better; -1: not allowed. */
+static int
+pool_rank(const struct world *world, const struct tenant *tenant,
+          const struct workload *workload, struct ref ref)
+{
+    const struct pool *pool = world_pool(world, ref);
+    bool own = pool->kind == POOL_DEDICATED &&
+               gate_lists(world, pool->tenants, tenant->object.self);
+
+    if (own)
+        return 0;
+    if (tenant->isolation != ISOLATION_NAMESPACE)
+        return pool->overflow ? 2 : -1;
+    if (tenant->pools != NULL && !gate_lists(world, tenant->pools, ref))
+        return -1;
+    if (pool->kind == POOL_SHARED)
+        return 1;
+    return pool->lend && workload->preemptible ? 2 : -1;
+}
+
+/* Work that recovers in the same pool only stays where it was. */
+static struct ref
+recovery_pool(const struct world *world, const struct workload *workload)
+{
+    struct ref pool = { 0 };
+
+    if (workload->attempt == 0 || workload->recovery != RECOVERY_SAME_POOL)
+        return pool;
+    world_each_child(world, KIND_INSTANCE, workload->object.self, ref)
+        pool = world_instance(world, ref)->pool;
+    return pool;
+}
+
+size_t
+gate_pools(const struct world *world, const struct workload *workload,
+           struct ref *pools_out, size_t max)
+{
+    const struct tenant *tenant =
+        world_tenant(world, world_ancestor(world, KIND_TENANT,
+                                           workload->object.parent));
+    struct ref only = workload->pool;
+    size_t count = 0;
+
+    if (tenant == NULL)
+        return 0;
+    if (ref_is_none(only))
+        only = recovery_pool(world, workload);
+    for (int rank = 0; rank <= 2; rank++)
+        world_each(world, KIND_POOL, ref)
+            if (count < max && (ref_is_none(only) || ref_equal(ref, only)) &&
+                pool_rank(world, tenant, workload, ref) == rank)
+                pools_out[count++] = ref;
+    return count;
+}
+
+/* --- policy --- */
+
+static bool
+check_active(const struct world *world, const struct workload *workload,
+             struct verdict *verdict)
+{
+    char name[NAME_MAX_SIZE + 16];
+    struct ref project = workload->object.parent;
+    const struct project *at = world_project(world, project);
+    struct ref tenant_ref = world_ancestor(world, KIND_TENANT, project);
+    const struct tenant *tenant = world_tenant(world, tenant_ref);
+    const struct user *user = world_user(world, workload->user);
+    struct ref stopped = { 0 };
+
+    if (at != NULL && at->state != STATE_ACTIVE)
+        stopped = project;
+    else if (tenant != NULL && tenant->state != STATE_ACTIVE)
+        stopped = tenant_ref;
+    else if (user != NULL && user->state != STATE_ACTIVE)
+        stopped = workload->user;
+    if (ref_is_none(stopped))
+        return true;
+    verdict_set(verdict, WORKLOAD_GATED, REASON_SUSPENDED,
+                "%s is suspended; it can start when that is lifted",
+                reason_node(name, world, stopped));
+    return false;
+}
+
+static bool
+check_class(const struct world *world, const struct tenant *tenant,
+            const struct workload *workload, struct verdict *verdict)
+{
+    const struct class *class = world_class(world, workload->class);
+
+    if (class == NULL)
+        verdict_set(verdict, WORKLOAD_REJECTED, REASON_POLICY,
+                    "its class does not exist any more");
+    else if (class->form == FORM_HARD)
+        verdict_set(verdict, WORKLOAD_REJECTED, REASON_SHAPE,
+                    "class %s asks for hard slices, and no node offers any",
+                    class->object.name);
+    else if (class->form == FORM_SOFT &&
+             (class->milli < 1 || class->milli > 1000))
+        verdict_set(verdict, WORKLOAD_REJECTED, REASON_SHAPE,
+                    "class %s is a share of %" PRId64
+                    " thousandths of a card: 1 to 1000 are possible",
+                    class->object.name, class->milli);
+    else if (tenant->classes != NULL &&
+             !gate_lists(world, tenant->classes, workload->class))
+        verdict_set(verdict, WORKLOAD_REJECTED, REASON_POLICY,
+                    "class %s is not among those that tenant %s may use",
+                    class->object.name, tenant->object.name);
+    else
+        return true;
+    return false;
+}
+
+static bool
+check_priority(const struct world *world, const struct tenant *tenant,
+               const struct workload *workload, struct verdict *verdict)
+{
+    const struct priority *priority =
+        world_priority(world, workload->priority);
+
+    if (priority == NULL ||
+        (tenant->priorities != NULL
+             ? gate_lists(world, tenant->priorities, workload->priority)
+             : !priority->preempt_across))
+        return true;
+    verdict_set(verdict, WORKLOAD_REJECTED, REASON_POLICY,
+                "priority %s is not among those that tenant %s may use",
+                priority->object.name, tenant->object.name);
+    return false;
+}
+
+bool
+gate_check_policy(const struct gate *gate, const struct workload *workload,
+                  struct verdict *verdict_out)
+{
+    const struct world *world = gate->world;
+    const struct tenant *tenant =
+        world_tenant(world, world_ancestor(world, KIND_TENANT,
+                                           workload->object.parent));
+
+    if (tenant == NULL) {
+        verdict_set(verdict_out, WORKLOAD_REJECTED, REASON_POLICY,
+                    "its tenant does not exist any more");
+        return false;
+    }
+    return check_active(world, workload, verdict_out) &&
+           check_class(world, tenant, workload, verdict_out) &&
+           check_priority(world, tenant, workload, verdict_out);
+}
+
+/* --- shape --- */
+
+static const struct shape *
+shape_of(struct gate *gate, const struct workload *workload, struct ref pool)
+{
+    struct shape *shape;
+
+    for (shape = gate->shapes; shape != NULL; shape = shape->next)
+        if (ref_equal(shape->pool, pool) &&
+            ref_equal(shape->class, workload->class) &&
+            shape->instances == workload->instances &&
+            shape->cpu_milli == workload->cpu_milli &&
+            shape->memory_mib == workload->memory_mib)
+            return shape;
+    shape = arena_alloc(gate->arena, sizeof(*shape));
+    shape->pool = pool;
+    shape->class = workload->class;
+    shape->instances = workload->instances;
+    shape->cpu_milli = workload->cpu_milli;
+    shape->memory_mib = workload->memory_mib;
+    shape->possible = place_shape(
+        gate->world, pool, world_class(gate->world, workload->class),
+        workload->instances, workload->cpu_milli, workload->memory_mib,
+        &shape->capacity, &shape->least_memory);
+    shape->next = gate->shapes;
+    gate->shapes = shape;
+    return shape;
+}
+
+static bool
+check_shape(struct gate *gate, const struct workload *workload,
+            struct ref pool, const struct shape *shape,
+            struct verdict *verdict)
+{
+    const struct class *class = world_class(gate->world, workload->class);
+    const struct pool *at = world_pool(gate->world, pool);
+
+    if (shape->possible)
+        return true;
+    if (shape->least_memory == 0 &&
+        !(class->form == FORM_WHOLE && class->count == 0))
+        verdict_set(verdict, WORKLOAD_REJECTED, REASON_SHAPE,
+                    "pool %s has no card of class %s", at->object.name,
+                    class->object.name);
+    else
+        verdict_set(verdict, WORKLOAD_REJECTED, REASON_SHAPE,
+                    "%" PRId64 " instance%s of class %s with %" PRId64
+                    " milli-CPU and %" PRId64
+                    " MiB needed, pool %s could hold %" PRId64
+                    " even if it were empty",
+                    workload->instances, workload->instances == 1 ? "" : "s",
+                    class->object.name, workload->cpu_milli,
+                    workload->memory_mib, at->object.name, shape->capacity);
+    verdict_numbers(verdict, workload->instances, shape->capacity,
+                    shape->capacity);
+    return false;
+}
+
+/* --- volumes: they pin the workload to the node where they lie --- */
+
+static struct ref
+pinned_node(const struct world *world, const struct workload *workload,
+            bool *any_out, bool *apart_out)
+{
+    struct ref volumes[MANIFEST_VOLUMES_MAX];
+    size_t count = manifest_volumes(world, workload->spec, volumes,
+                                    MANIFEST_VOLUMES_MAX);
+    struct ref node = { 0 };
+
+    *any_out = count > 0;
+    *apart_out = false;
+    for (size_t i = 0; i < count; i++) {
+        const struct volume *volume = world_volume(world, volumes[i]);
+
+        if (volume == NULL || ref_is_none(volume->node))
+            continue;
+        if (!ref_is_none(node) && !ref_equal(node, volume->node))
+            *apart_out = true;
+        node = volume->node;
+    }
+    return node;
+}
+
+static bool
+check_volumes(const struct gate *gate, const struct workload *workload,
+              struct ref pool, struct verdict *verdict)
+{
+    bool any, apart;
+    struct ref node = pinned_node(gate->world, workload, &any, &apart);
+
+    if (apart)
+        verdict_set(verdict, WORKLOAD_REJECTED, REASON_SHAPE,
+                    "its volumes lie on different nodes, so no node could "
+                    "mount them all");
+    else if (!ref_is_none(node) &&
+             !ref_equal(world_parent(gate->world, node), pool))
+        verdict_set(verdict, WORKLOAD_REJECTED, REASON_SHAPE,
+                    "its volumes do not lie in a pool where it may run");
+    else
+        return true;
+    return false;
+}
+
+/* --- all together --- */
+
+bool
+gate_check_pool(struct gate *gate, const struct workload *workload,
+                struct ref pool, struct demand *demand_out,
+                struct verdict *verdict_out)
+{
+    const struct shape *shape = shape_of(gate, workload, pool);
+
+    quota_demand(gate->world, workload, pool, shape->least_memory, demand_out);
+    return check_shape(gate, workload, pool, shape, verdict_out) &&
+           check_volumes(gate, workload, pool, verdict_out) &&
+           quota_fits(gate->world, demand_out, gate->promised, gate->now_ms,
+                      verdict_out) &&
+           (workload->preemptible ||
+            quota_fits_guarantee(gate->world, demand_out, gate->promised,
+                                 verdict_out));
+}
+
+/* Not now is closer than never, a limit closer than a shape. */
+static int
+distance(const struct verdict *verdict)
+{
+    if (verdict->state == WORKLOAD_GATED)
+        return 0;
+    return verdict->reason == REASON_LIMIT_NEVER ? 1 : 2;
+}
+
+bool
+gate_check(struct gate *gate, const struct workload *workload,
+           struct verdict *verdict_out)
+{
+    struct ref pools[GATE_POOLS_MAX];
+    struct verdict best, verdict;
+    struct demand demand;
+    size_t count;
+
+    if (!gate_check_policy(gate, workload, verdict_out))
+        return false;
+    count = gate_pools(gate->world, workload, pools, GATE_POOLS_MAX);
+    verdict_set(&best, WORKLOAD_REJECTED, REASON_POLICY,
+                ref_is_none(workload->pool)
+                    ? "there is no pool that its tenant may use"
+                    : "its pool is not among those that its tenant may use");
+    for (size_t i = 0; i < count; i++) {
+        if (gate_check_pool(gate, workload, pools[i], &demand, &verdict))
+            return true;
+        if (i == 0 || distance(&verdict) < distance(&best))
+            best = verdict;
+    }
+    *verdict_out = best;
+    return false;
+}
+
+void
+gate_request(const struct gate *gate, const struct workload *workload,
+             const struct demand *demand, struct place_request *request_out)
+{
+    const struct world *world = gate->world;
+    struct ref tenant_ref =
+        world_ancestor(world, KIND_TENANT, workload->object.parent);
+    const struct tenant *tenant = world_tenant(world, tenant_ref);
+    const struct class *class = world_class(world, workload->class);
+    int64_t cards = workload->instances *
+                    (class->form == FORM_WHOLE ? class->count : 1);
+    int64_t room = quota_room(world, demand, DIMENSION_ACCEL_MEMORY,
+                              gate->promised, !workload->preemptible);
+    bool any, apart;
+
+    *request_out = (struct place_request){
+        .tenant = tenant_ref,
+        .pool = demand->pool,
+        .class = class,
+        .instances = workload->instances,
+        .cpu_milli = workload->cpu_milli,
+        .memory_mib = workload->memory_mib,
+        .card_memory_max = cards > 0 ? room / cards : room,
+        .node = pinned_node(world, workload, &any, &apart),
+        .exclusive = tenant->isolation != ISOLATION_NAMESPACE,
+        .workload = workload->object.self,
+    };
+    request_out->one_node = any;
+}

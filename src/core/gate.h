@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef CORE_GATE_H
+#define CORE_GATE_H
+
+#include "core/place.h"
+
+/*
+ * May this workload compete for cards at all, in this pool?
+ *
+ * In this order, stopping at the first that fails: everything above it is
+ * active; the shape is possible at all (health aside); policy allows class,
+ * priority and pool; hard limits on every node up the tree; the guarantee,
+ * for work that is not preemptible; usage quotas.  A verdict with state
+ * WORKLOAD_REJECTED is "never", with WORKLOAD_GATED "not now".
+ */
+
+struct gate {
+    const struct world *world;
+    const struct ledger *promised; /* may be NULL */
+    int64_t now_ms;
+    struct arena *arena;
+    struct shape *shapes; /* answers so far */
+};
+
+void gate_init(struct gate *gate, const struct world *world,
+               const struct ledger *promised, int64_t now_ms,
+               struct arena *arena);
+
+/* The pools where the workload may run, best first: dedicated ones of its
+ * tenant, shared ones, then lent or overflow ones.  At most max. */
+#define GATE_POOLS_MAX 64
+size_t gate_pools(const struct world *world, const struct workload *workload,
+                  struct ref *pools_out, size_t max);
+
+/* Checks that do not depend on the pool. */
+bool gate_check_policy(const struct gate *gate,
+                       const struct workload *workload,
+                       struct verdict *verdict_out);
+/* The rest, for one pool; demand_out is filled whenever the class exists. */
+bool gate_check_pool(struct gate *gate, const struct workload *workload,
+                     struct ref pool, struct demand *demand_out,
+                     struct verdict *verdict_out);
+/* Both, over all pools: true when it passes in one at least.  Else the
+ * verdict of the pool that comes closest. */
+bool gate_check(struct gate *gate, const struct workload *workload,
+                struct verdict *verdict_out);
+
+/* What placement needs to know about a workload in a pool. */
+void gate_request(const struct gate *gate, const struct workload *workload,
+                  const struct demand *demand,
+                  struct place_request *request_out);
+
+/* Is the object's id in this JSON list of ids? */
+bool gate_lists(const struct world *world, const struct blob *list,
+                struct ref ref);
+
+#endif

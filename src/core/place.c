@@ -1,0 +1,601 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "core/place.h"
+
+#include <string.h>
+
+const char *
+place_filter_text(enum place_filter filter)
+{
+    static const char *const names[FILTER_COUNT] = {
+        "node-state", "lease", "pinned", "neighbour", "class", "quota",
+        "health", "foreign", "handover", "held", "used", "cpu", "memory",
+    };
+
+    return names[filter];
+}
+
+int64_t
+place_memory(const struct class *class, const struct part *part)
+{
+    if (class->form == FORM_WHOLE)
+        return part->memory_mib;
+    if (class->memory_mib > 0)
+        return class->memory_mib;
+    return part->memory_mib * class->milli / 1000;
+}
+
+static bool
+card_matches(const struct class *class, const struct card *card)
+{
+    return (class->vendor[0] == '\0' ||
+            strcmp(class->vendor, card->vendor) == 0) &&
+           (class->model[0] == '\0' ||
+            strcmp(class->model, card->model) == 0) &&
+           card->memory_mib >= class->min_memory_mib;
+}
+
+/* --- what is there --- */
+
+static int64_t
+soon_milli(const struct part *part, enum place_when when)
+{
+    return when == PLACE_FUTURE ? part->leaving_milli + part->gain_milli : 0;
+}
+
+static int64_t
+free_milli(const struct part *part, enum place_when when)
+{
+    return 1000 - part->used_milli - (part->held_milli - part->own_milli) +
+           soon_milli(part, when);
+}
+
+static int64_t
+free_memory(const struct part *part, enum place_when when)
+{
+    int64_t soon = when == PLACE_FUTURE
+                       ? part->leaving_memory_mib + part->gain_memory_mib
+                       : 0;
+
+    return part->memory_mib - part->used_memory_mib -
+           (part->held_memory_mib - part->own_memory_mib) + soon;
+}
+
+static int64_t
+free_cpu(const struct estate *estate, const struct site *site,
+         enum place_when when)
+{
+    const struct node *node = world_node(estate->world, site->node);
+    int64_t soon =
+        when == PLACE_FUTURE ? site->leaving_cpu + site->gain_cpu : 0;
+
+    return node->cpu_milli - site->used_cpu -
+           (site->held_cpu - site->own_cpu) + soon;
+}
+
+static int64_t
+free_node_memory(const struct estate *estate, const struct site *site,
+                 enum place_when when)
+{
+    const struct node *node = world_node(estate->world, site->node);
+    int64_t soon =
+        when == PLACE_FUTURE ? site->leaving_memory + site->gain_memory : 0;
+
+    return node->memory_mib - site->used_memory -
+           (site->held_memory - site->own_memory) + soon;
+}
+
+/* --- filters --- */
+
+/* A nodepool tenant shares its nodes with nobody, and nobody with it. */
+static bool
+has_neighbour(const struct estate *estate, const struct site *site,
+              const struct place_request *request)
+{
+    world_each_index(estate->world, KIND_INSTANCE, 0, site->node, ref) {
+        const struct instance *instance = world_instance(estate->world, ref);
+        const struct tenant *tenant;
+
+        if (instance->state == INSTANCE_RELEASED ||
+            ref_equal(instance->object.scope, request->tenant))
+            continue;
+        tenant = world_tenant(estate->world, instance->object.scope);
+        if (request->exclusive ||
+            (tenant != NULL && tenant->isolation != ISOLATION_NAMESPACE))
+            return true;
+    }
+    return false;
+}
+
+static enum place_filter
+filter_site(const struct estate *estate, const struct site *site,
+            const struct place_request *request)
+{
+    if (world_node(estate->world, site->node)->state != NODE_SCHEDULABLE)
+        return FILTER_NODE_STATE;
+    if (!site->fresh)
+        return FILTER_LEASE;
+    if (!ref_is_none(request->node) && !ref_equal(request->node, site->node))
+        return FILTER_PINNED;
+    if (has_neighbour(estate, site, request))
+        return FILTER_NEIGHBOUR;
+    return FILTER_COUNT;
+}
+
+/* Room for one whole card or one share, and for whom it is kept if not. */
+static enum place_filter
+filter_room(const struct part *part, const struct place_request *request,
+            enum place_when when)
+{
+    const struct class *class = request->class;
+    int64_t milli = class->form == FORM_WHOLE ? 1000 : class->milli;
+    int64_t memory = place_memory(class, part);
+    int64_t used = part->used_milli - soon_milli(part, when);
+    int64_t held = part->held_milli - part->own_milli;
+
+    if (held > 0 && !ref_equal(part->hold_tenant, request->tenant))
+        return FILTER_HELD;
+    if (used > 0 && !ref_equal(part->tenant, request->tenant))
+        return FILTER_USED;
+    if (free_milli(part, when) < milli || free_memory(part, when) < memory)
+        return used + milli <= 1000 && held > 0 ? FILTER_HELD : FILTER_USED;
+    return FILTER_COUNT;
+}
+
+static enum place_filter
+filter_part(const struct estate *estate, const struct part *part,
+            const struct place_request *request, enum place_when when)
+{
+    const struct card *card = world_card(estate->world, part->card);
+
+    if (!card_matches(request->class, card))
+        return FILTER_CLASS;
+    if (place_memory(request->class, part) > request->card_memory_max)
+        return FILTER_QUOTA;
+    if (card->health != HEALTH_HEALTHY || card->missing)
+        return FILTER_HEALTH;
+    if (card->foreign)
+        return FILTER_FOREIGN;
+    if (card->handover == HANDOVER_FAILED ||
+        (when == PLACE_NOW && card->handover == HANDOVER_PENDING &&
+         !ref_equal(card->last_tenant, request->tenant)))
+        return FILTER_HANDOVER;
+    return filter_room(part, request, when);
+}
+
+/* --- options: the nodes that are left --- */
+
+struct option {
+    uint32_t site;
+    uint32_t *parts; /* that passed, in order */
+    size_t count;
+    int64_t fit;     /* instances */
+    bool avoid;
+    bool split;      /* no one island holds all */
+    int64_t left;    /* best fit: less is better */
+    int64_t second;
+    int64_t handovers;
+};
+
+static int64_t
+least(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* Shares that one part still takes. */
+static int64_t
+part_shares(const struct part *part, const struct class *class,
+            enum place_when when)
+{
+    int64_t memory = place_memory(class, part);
+    int64_t shares = free_milli(part, when) / class->milli;
+
+    return memory > 0 ? least(shares, free_memory(part, when) / memory)
+                      : shares;
+}
+
+static void
+fill_parts(const struct estate *estate, const struct place_request *request,
+           enum place_when when, struct arena *arena, struct option *option,
+           struct place_tally *tally)
+{
+    const struct site *site = &estate->sites[option->site];
+
+    option->parts = arena_alloc(arena, site->count * sizeof(uint32_t));
+    for (size_t i = site->first; i < site->first + site->count; i++) {
+        enum place_filter filter =
+            filter_part(estate, &estate->parts[i], request, when);
+
+        if (filter == FILTER_COUNT)
+            option->parts[option->count++] = (uint32_t)i;
+        else
+            tally->out_cards[filter]++;
+    }
+}
+
+/* Instances that the cards of an option take, CPU and memory aside. */
+static int64_t
+cards_fit(const struct estate *estate, const struct option *option,
+          const struct place_request *request, enum place_when when,
+          int64_t *units_out)
+{
+    const struct class *class = request->class;
+    int64_t shares = 0;
+
+    if (class->form == FORM_WHOLE) {
+        *units_out = (int64_t)option->count;
+        return class->count > 0 ? *units_out / class->count
+                                : request->instances;
+    }
+    for (size_t i = 0; i < option->count; i++)
+        shares += part_shares(&estate->parts[option->parts[i]], class, when);
+    *units_out = shares;
+    return shares;
+}
+
+static void
+fill_fit(const struct estate *estate, const struct place_request *request,
+         enum place_when when, struct option *option,
+         struct place_tally *tally)
+{
+    const struct site *site = &estate->sites[option->site];
+    int64_t cpu = free_cpu(estate, site, when);
+    int64_t memory = free_node_memory(estate, site, when);
+    int64_t units = 0;
+    int64_t fit = cards_fit(estate, option, request, when, &units);
+
+    tally->free += units;
+    if (units > tally->largest)
+        tally->largest = units;
+    if (request->cpu_milli > 0) {
+        if (fit > 0 && cpu < request->cpu_milli)
+            tally->out_nodes[FILTER_CPU]++;
+        fit = least(fit, cpu > 0 ? cpu / request->cpu_milli : 0);
+    }
+    if (request->memory_mib > 0) {
+        if (fit > 0 && memory < request->memory_mib)
+            tally->out_nodes[FILTER_MEMORY]++;
+        fit = least(fit, memory > 0 ? memory / request->memory_mib : 0);
+    }
+    option->fit = fit;
+    tally->fit += fit;
+}
+
+static bool
+just_failed(const struct estate *estate, const struct place_request *request,
+            struct ref node)
+{
+    const struct workload *workload =
+        world_workload(estate->world, request->workload);
+
+    if (workload == NULL || workload->failures == 0)
+        return false;
+    world_each_child(estate->world, KIND_INSTANCE, request->workload, ref) {
+        const struct instance *instance = world_instance(estate->world, ref);
+
+        if (instance->failure[0] != '\0' && ref_equal(instance->node, node))
+            return true;
+    }
+    return false;
+}
+
+/* Free parts of the option on the island of one of them. */
+static int64_t
+island_count(const struct estate *estate, const struct option *option,
+             uint32_t island)
+{
+    int64_t count = 0;
+
+    for (size_t i = 0; i < option->count; i++)
+        count += estate->parts[option->parts[i]].island == island;
+    return count;
+}
+
+/* The score of an option, were `instances` of the request put there. */
+static void
+score(const struct estate *estate, const struct place_request *request,
+      enum place_when when, struct option *option, int64_t instances)
+{
+    int64_t need = instances * request->class->count, same = 0;
+    bool whole = request->class->form == FORM_WHOLE;
+
+    option->avoid =
+        just_failed(estate, request, estate->sites[option->site].node);
+    option->split = whole && need > 1;
+    option->left = whole ? (int64_t)option->count - need : INT64_MAX;
+    option->second = (int64_t)option->count;
+    for (size_t i = 0; i < option->count; i++) {
+        const struct part *part = &estate->parts[option->parts[i]];
+        const struct card *card = world_card(estate->world, part->card);
+
+        same += ref_is_none(card->last_tenant) ||
+                ref_equal(card->last_tenant, request->tenant);
+        if (whole && option->split &&
+            island_count(estate, option, part->island) >= need)
+            option->split = false;
+        if (!whole)
+            option->left = least(option->left, free_milli(part, when));
+    }
+    option->handovers = need > same ? need - same : 0;
+}
+
+static int
+order(int64_t a, int64_t b)
+{
+    return a < b ? -1 : a > b;
+}
+
+static int
+option_order(const struct option *a, const struct option *b)
+{
+    int by;
+
+    if ((by = order(a->avoid, b->avoid)) != 0 ||
+        (by = order(a->split, b->split)) != 0 ||
+        (by = order(a->left, b->left)) != 0 ||
+        (by = order(a->second, b->second)) != 0 ||
+        (by = order(a->handovers, b->handovers)) != 0)
+        return by;
+    return order(a->site, b->site);
+}
+
+/* For gangs over nodes: the nodes that take most first. */
+static int
+spread_order(const void *left, const void *right)
+{
+    const struct option *a = left, *b = right;
+    int by;
+
+    if ((by = order(a->avoid, b->avoid)) != 0 ||
+        (by = order(b->fit, a->fit)) != 0)
+        return by;
+    return order(a->site, b->site);
+}
+
+/* --- seats --- */
+
+/* Puts the parts of one node into the order in which they are taken: the
+ * smallest island that holds all, else the largest ones first; on an island
+ * cards that need no handover first. */
+struct rank {
+    int64_t misfit, island, handover;
+    uint32_t part;
+};
+
+static int
+rank_order(const void *left, const void *right)
+{
+    const struct rank *a = left, *b = right;
+    int by;
+
+    if ((by = order(a->misfit, b->misfit)) != 0 ||
+        (by = order(a->island, b->island)) != 0 ||
+        (by = order(a->handover, b->handover)) != 0)
+        return by;
+    return order(a->part, b->part);
+}
+
+static void
+rank_parts(const struct estate *estate, const struct place_request *request,
+           const struct option *option, int64_t need, struct arena *arena)
+{
+    struct rank *ranks = arena_alloc(arena, option->count * sizeof(*ranks));
+
+    for (size_t i = 0; i < option->count; i++) {
+        const struct part *part = &estate->parts[option->parts[i]];
+        const struct card *card = world_card(estate->world, part->card);
+        int64_t there = island_count(estate, option, part->island);
+
+        ranks[i].misfit = there >= need ? there - need : 2000000 - there;
+        ranks[i].island = part->island;
+        ranks[i].handover = !ref_is_none(card->last_tenant) &&
+                            !ref_equal(card->last_tenant, request->tenant);
+        ranks[i].part = option->parts[i];
+    }
+    if (option->count > 1)
+        qsort(ranks, option->count, sizeof(*ranks), rank_order);
+    for (size_t i = 0; i < option->count; i++)
+        option->parts[i] = ranks[i].part;
+}
+
+static void
+seat_whole(const struct estate *estate, const struct place_request *request,
+           const struct option *option, int64_t instances,
+           struct arena *arena, struct placement *placement)
+{
+    int64_t count = request->class->count;
+
+    rank_parts(estate, request, option, instances * count, arena);
+    for (int64_t i = 0; i < instances; i++)
+        placement->seats[placement->count++] =
+            (struct seat){ option->site, option->parts + i * count,
+                           (size_t)count, 1000 };
+}
+
+/* Each share goes to the fullest card that still takes it. */
+static void
+seat_soft(const struct estate *estate, const struct place_request *request,
+          enum place_when when, const struct option *option,
+          int64_t instances, struct arena *arena, struct placement *placement)
+{
+    int64_t *left = arena_alloc(arena, option->count * sizeof(*left));
+
+    for (size_t i = 0; i < option->count; i++)
+        left[i] = part_shares(&estate->parts[option->parts[i]],
+                              request->class, when);
+    for (int64_t done = 0; done < instances; done++) {
+        size_t best = option->count;
+
+        for (size_t i = 0; i < option->count; i++)
+            if (left[i] > 0 && (best == option->count || left[i] < left[best]))
+                best = i;
+        left[best]--;
+        placement->seats[placement->count++] = (struct seat){
+            option->site, &option->parts[best], 1, request->class->milli
+        };
+    }
+}
+
+static void
+seat_node(const struct estate *estate, const struct place_request *request,
+          enum place_when when, const struct option *option,
+          int64_t instances, struct arena *arena, struct placement *placement)
+{
+    if (request->class->form == FORM_WHOLE)
+        seat_whole(estate, request, option, instances, arena, placement);
+    else
+        seat_soft(estate, request, when, option, instances, arena, placement);
+}
+
+/* The best single node, NULL when none takes all. */
+static struct option *
+best_node(const struct estate *estate, const struct place_request *request,
+          enum place_when when, struct option *options, size_t count,
+          int64_t instances)
+{
+    struct option *best = NULL;
+
+    for (size_t i = 0; i < count; i++) {
+        if (options[i].fit < instances)
+            continue;
+        score(estate, request, when, &options[i], instances);
+        if (best == NULL || option_order(&options[i], best) < 0)
+            best = &options[i];
+    }
+    return best;
+}
+
+/* Largest nodes first, and the rest where it fits best. */
+static void
+spread(const struct estate *estate, const struct place_request *request,
+       enum place_when when, struct option *options, size_t count,
+       struct arena *arena, struct placement *placement)
+{
+    int64_t left = request->instances;
+
+    for (size_t i = 0; i < count; i++)
+        options[i].avoid = just_failed(estate, request,
+                                       estate->sites[options[i].site].node);
+    qsort(options, count, sizeof(*options), spread_order);
+    for (size_t i = 0; i < count && left > 0; i++) {
+        struct option *last =
+            best_node(estate, request, when, options + i, count - i, left);
+        int64_t here = least(options[i].fit, left);
+
+        if (last != NULL) {
+            seat_node(estate, request, when, last, left, arena, placement);
+            return;
+        }
+        seat_node(estate, request, when, &options[i], here, arena, placement);
+        left -= here;
+    }
+}
+
+static size_t
+list_options(const struct estate *estate, const struct place_request *request,
+             enum place_when when, struct arena *arena,
+             struct option *options, struct place_tally *tally)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < estate->site_count; i++) {
+        const struct site *site = &estate->sites[i];
+        struct option option = { .site = (uint32_t)i };
+        enum place_filter filter;
+
+        if (!ref_equal(site->pool, request->pool))
+            continue;
+        tally->nodes++;
+        tally->cards += (int64_t)site->count;
+        filter = filter_site(estate, site, request);
+        if (filter != FILTER_COUNT) {
+            tally->out_nodes[filter]++;
+            tally->out_cards[filter] += (int64_t)site->count;
+            continue;
+        }
+        fill_parts(estate, request, when, arena, &option, tally);
+        fill_fit(estate, request, when, &option, tally);
+        if (option.fit > 0)
+            options[count++] = option;
+    }
+    return count;
+}
+
+bool
+place_find(const struct estate *estate, const struct place_request *request,
+           enum place_when when, struct arena *arena,
+           struct placement *placement_out, struct place_tally *tally_out)
+{
+    struct place_tally tally = { 0 };
+    struct option *options =
+        arena_alloc(arena, estate->site_count * sizeof(*options));
+    size_t count =
+        list_options(estate, request, when, arena, options, &tally);
+    struct option *best = best_node(estate, request, when, options, count,
+                                    request->instances);
+
+    if (tally_out != NULL)
+        *tally_out = tally;
+    if (tally.fit < request->instances || (best == NULL && request->one_node))
+        return false;
+    placement_out->count = 0;
+    placement_out->seats =
+        arena_alloc(arena, (size_t)request->instances * sizeof(struct seat));
+    if (best != NULL)
+        seat_node(estate, request, when, best, request->instances, arena,
+                  placement_out);
+    else
+        spread(estate, request, when, options, count, arena, placement_out);
+    return true;
+}
+
+/* --- shape --- */
+
+static int64_t
+empty_fit(const struct world *world, struct ref node,
+          const struct class *class, int64_t *least_memory)
+{
+    int64_t fit = 0, matching = 0;
+
+    world_each_child(world, KIND_CARD, node, ref) {
+        const struct card *card = world_card(world, ref);
+
+        if (!card_matches(class, card))
+            continue;
+        if (*least_memory == 0 || card->memory_mib < *least_memory)
+            *least_memory = card->memory_mib;
+        matching++;
+        if (class->form == FORM_SOFT && class->milli > 0)
+            fit += class->memory_mib > 0
+                       ? least(1000 / class->milli,
+                               card->memory_mib / class->memory_mib)
+                       : 1000 / class->milli;
+    }
+    if (class->form != FORM_WHOLE)
+        return fit;
+    return class->count > 0 ? matching / class->count : INT64_MAX;
+}
+
+bool
+place_shape(const struct world *world, struct ref pool,
+            const struct class *class, int64_t instances, int64_t cpu_milli,
+            int64_t memory_mib, int64_t *capacity_out,
+            int64_t *least_memory_out)
+{
+    int64_t capacity = 0, memory = 0;
+
+    world_each_child(world, KIND_NODE, pool, ref) {
+        const struct node *node = world_node(world, ref);
+        int64_t fit = empty_fit(world, ref, class, &memory);
+
+        if (cpu_milli > 0)
+            fit = least(fit, node->cpu_milli / cpu_milli);
+        if (memory_mib > 0)
+            fit = least(fit, node->memory_mib / memory_mib);
+        fit = least(fit, instances);
+        capacity += fit;
+    }
+    *capacity_out = capacity;
+    *least_memory_out = memory;
+    return capacity >= instances;
+}

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef CORE_PLACE_H
+#define CORE_PLACE_H
+
+#include "core/estate.h"
+
+/*
+ * On which cards could these instances start, all together?
+ *
+ * A chain of filters takes out nodes and cards, each with a count; what is
+ * left is scored (a node that just failed it last, one island, best fit,
+ * fewest handovers, then order of nodes) and the best place taken.  All
+ * instances or none.  Placement looks at one pool.
+ */
+
+struct place_request {
+    struct ref tenant;
+    struct ref pool;
+    const struct class *class;
+    int64_t instances;
+    int64_t cpu_milli, memory_mib; /* of an instance */
+    int64_t card_memory_max;       /* what a memory quota leaves per card */
+    struct ref node;    /* only there (its volumes lie there), or none */
+    bool one_node;      /* all instances on one node */
+    bool exclusive;     /* no other tenant on the node */
+    struct ref workload; /* whose failed places are avoided, or none */
+};
+
+enum place_when {
+    PLACE_NOW,
+    PLACE_FUTURE, /* when all that is being stopped has given back, and what
+                     estate_gain counts too */
+};
+
+/* Why a node or card is out, in the order of the filters. */
+enum place_filter {
+    FILTER_NODE_STATE, /* cordoned, draining, maintenance, lost */
+    FILTER_LEASE,      /* nothing heard from its agent */
+    FILTER_PINNED,     /* the workload's volumes lie elsewhere */
+    FILTER_NEIGHBOUR,  /* another tenant on the node */
+    FILTER_CLASS,      /* vendor, model or memory does not match */
+    FILTER_QUOTA,      /* more memory than the quota leaves */
+    FILTER_HEALTH,     /* not healthy, or missing */
+    FILTER_FOREIGN,    /* a process that the platform did not start */
+    FILTER_HANDOVER,   /* not clean after another tenant, or quarantined */
+    FILTER_HELD,       /* kept for nominated work */
+    FILTER_USED,       /* in use */
+    FILTER_CPU,        /* the node's CPU */
+    FILTER_MEMORY,     /* the node's memory */
+    FILTER_COUNT
+};
+const char *place_filter_text(enum place_filter filter);
+
+struct place_tally {
+    int64_t nodes, cards;              /* in the pool */
+    int64_t out_nodes[FILTER_COUNT];   /* filtered, of the nodes */
+    int64_t out_cards[FILTER_COUNT];   /* filtered, of the cards */
+    int64_t free;    /* instances' worth of cards free: whole cards, or
+                        shares that fit */
+    int64_t largest; /* most free cards (shares) on one node */
+    int64_t fit;     /* instances that would fit now */
+};
+
+/* Where one instance goes; parts are indexes into the estate. */
+struct seat {
+    uint32_t site;
+    const uint32_t *parts;
+    size_t part_count;
+    int64_t milli; /* of each part */
+};
+struct placement {
+    struct seat *seats; /* one per instance, in the arena */
+    size_t count;
+};
+
+/* True and a placement, or false; tally_out (may be NULL) is always filled. */
+bool place_find(const struct estate *estate,
+                const struct place_request *request, enum place_when when,
+                struct arena *arena, struct placement *placement_out,
+                struct place_tally *tally_out);
+
+/* Accelerator memory that an instance binds on this part. */
+int64_t place_memory(const struct class *class, const struct part *part);
+
+/* Could the pool's nodes hold all instances when they are empty and healthy?
+ * capacity_out: instances that fit at most; least_memory_out: memory of the
+ * smallest card that matches (0: none does). */
+bool place_shape(const struct world *world, struct ref pool,
+                 const struct class *class, int64_t instances,
+                 int64_t cpu_milli, int64_t memory_mib,
+                 int64_t *capacity_out, int64_t *least_memory_out);
+
+#endif

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef CORE_QUEUE_H
+#define CORE_QUEUE_H
+
+#include "core/estate.h"
+
+/*
+ * Who is looked at next?  Order: within guarantee before burst, priority,
+ * time of submission, sequence number.  While a pass runs, use only grows, so
+ * a right can only get worse: it is looked up again when a workload comes up,
+ * and it goes back into the queue when others are before it by then.
+ */
+
+struct queue_entry {
+    struct ref workload;
+    int64_t right; /* enum quota_right, larger is later */
+    int64_t priority;
+    int64_t submitted_ms;
+    uint64_t seq;
+};
+
+struct queue {
+    struct queue_entry *heap;
+    size_t count, room;
+};
+
+/* All workloads that wait to start, nominated ones included; held ones are
+ * not in it. */
+void queue_init(struct queue *queue, struct arena *arena,
+                const struct world *world, const struct ledger *promised);
+/* The next one; none when the queue is empty. */
+struct ref queue_take(struct queue *queue, const struct world *world,
+                      const struct ledger *promised);
+/* Puts one back that was taken but not decided. */
+void queue_return(struct queue *queue, const struct world *world,
+                  const struct ledger *promised, struct ref workload);
+/* Does a go before b? */
+bool queue_before(const struct queue_entry *a, const struct queue_entry *b);
+/* The entry of a waiting workload, for rank and explanation. */
+struct queue_entry queue_entry(const struct world *world,
+                               const struct ledger *promised,
+                               struct ref workload);
+
+#endif

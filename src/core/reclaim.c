@@ -1,0 +1,390 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "core/reclaim.h"
+
+#include <string.h>
+
+const char *
+reclaim_rule_text(enum reclaim_rule rule)
+{
+    static const char *const names[] = { "guarantee", "priority", "across" };
+
+    return names[rule];
+}
+
+bool
+reclaim_is_claimant(const struct estate *estate, const struct demand *demand)
+{
+    struct claim claim;
+
+    for (struct ref node = demand->project; !ref_is_none(node);
+         node = world_parent(estate->world, node))
+        if (quota_may_reclaim(estate->world, demand, &estate->promised,
+                              world_parent(estate->world, node), &claim))
+            return true;
+    return false;
+}
+
+/* --- candidates --- */
+
+/* Ancestors between which a beneficiary can have rights: platform, tenant,
+ * units, project. */
+#define RIGHTS_MAX 8
+
+/* What one search looks at. */
+struct search {
+    struct estate *estate;
+    const struct workload *workload;
+    const struct demand *demand;
+    const struct place_request *request;
+    struct arena *arena;
+    int64_t priority;
+    bool across;        /* its priority class may preempt across tenants */
+    int64_t min_run_ms; /* before a second preemption */
+    struct ledger leaving; /* releases under way, and the victims' */
+    struct ledger balance; /* the same, and what is promised to others */
+    struct right {         /* rights of the beneficiary by ancestor */
+        struct ref ancestor;
+        bool may;
+        struct claim claim;
+    } rights[RIGHTS_MAX];
+    size_t right_count;
+    bool abroad; /* may it name anybody of another tenant? */
+    struct candidate *list;
+    size_t count;
+};
+
+struct candidate {
+    struct reclaim_victim victim;
+    struct ref ancestor;
+    int64_t kind; /* batch first */
+    int64_t priority;
+    uint64_t seq;
+    bool named;
+};
+
+/* Time since the last checkpoint that the platform saw, x cards. */
+static int64_t
+lost_work(const struct estate *estate, const struct run *run,
+          const struct workload *workload)
+{
+    int64_t since = workload->started_ms;
+    int64_t product;
+
+    if (workload->checkpoint_ms > since)
+        since = workload->checkpoint_ms;
+    if (since == 0 || since >= estate->now_ms)
+        return 0;
+    if (__builtin_mul_overflow(estate->now_ms - since,
+                               run->demand.of[DIMENSION_CARDS], &product))
+        return INT64_MAX;
+    return product;
+}
+
+static int64_t
+kind_order(int kind)
+{
+    switch ((enum workload_kind)kind) {
+    case WORKLOAD_BATCH:
+        return 0;
+    case WORKLOAD_INTERACTIVE:
+        return 1;
+    case WORKLOAD_SERVICE:
+    default:
+        return 2;
+    }
+}
+
+/* Does stopping it free anything that the request could use: something in
+ * its pool, or room below a limit of its own tenant? */
+static bool
+is_useful(const struct search *search, const struct workload *victim,
+          const struct run *run)
+{
+    if (ref_equal(victim->object.scope, search->workload->object.scope))
+        return true;
+    return search->abroad &&
+           ref_equal(run->demand.pool, search->request->pool);
+}
+
+/* The right of the beneficiary's guarantees across an ancestor. */
+static const struct right *
+right_across(struct search *search, struct ref ancestor)
+{
+    struct right *right = search->rights;
+
+    for (size_t i = 0; i < search->right_count; i++, right++)
+        if (ref_equal(right->ancestor, ancestor))
+            return right;
+    if (search->right_count < RIGHTS_MAX)
+        search->right_count++;
+    else
+        right--;
+    right->ancestor = ancestor;
+    right->may = !ref_equal(ancestor, search->demand->project) &&
+                 quota_may_reclaim(search->estate->world, search->demand,
+                                   &search->estate->promised, ancestor,
+                                   &right->claim);
+    return right;
+}
+
+/* It was preempted before and has not had its minimum run since. */
+static bool
+is_protected(const struct search *search, const struct workload *victim)
+{
+    return victim->preemptions > 0 &&
+           search->estate->now_ms - victim->started_ms < search->min_run_ms;
+}
+
+/* The rule by which the candidate may be named; false when there is none.
+ * Rules that hold only up to now: guarantees after the release are tested
+ * when it is chosen. */
+static bool
+find_rule(struct search *search, const struct run *run,
+          const struct workload *victim, struct candidate *candidate)
+{
+    struct reclaim_victim *named = &candidate->victim;
+    const struct right *right = right_across(search, candidate->ancestor);
+
+    if (right->may) {
+        named->claim = right->claim;
+        named->rule = RECLAIM_GUARANTEE;
+        return true;
+    }
+    if (run->priority >= search->priority || is_protected(search, victim))
+        return false;
+    if (candidate->ancestor.kind != KIND_PLATFORM) {
+        named->rule = RECLAIM_PRIORITY;
+        return true;
+    }
+    named->rule = RECLAIM_ACROSS;
+    return search->across;
+}
+
+static void
+list_candidates(struct search *search)
+{
+    struct estate *estate = search->estate;
+
+    search->list =
+        arena_alloc(search->arena, estate->run_count * sizeof(*search->list));
+    for (size_t i = 0; i < estate->run_count; i++) {
+        const struct run *run = &estate->runs[i];
+        const struct workload *victim =
+            world_workload(estate->world, run->workload);
+        struct candidate candidate = { .victim.run = (uint32_t)i };
+
+        if (run->leaving || run->count == 0 || victim == NULL ||
+            !victim->preemptible || victim->state == WORKLOAD_LOST ||
+            !is_useful(search, victim, run))
+            continue;
+        candidate.ancestor =
+            quota_ancestor(estate->world, search->demand->project,
+                           run->demand.project);
+        if (!find_rule(search, run, victim, &candidate))
+            continue;
+        candidate.kind = kind_order(victim->kind);
+        candidate.priority = run->priority;
+        candidate.seq = victim->object.seq;
+        candidate.victim.lost_work = lost_work(estate, run, victim);
+        search->list[search->count++] = candidate;
+    }
+}
+
+static int64_t
+over_of(const struct search *search, struct candidate *candidate)
+{
+    const struct run *run =
+        &search->estate->runs[candidate->victim.run];
+
+    return quota_over(search->estate->world, &run->demand,
+                      candidate->ancestor, &search->leaving,
+                      &candidate->victim.over);
+}
+
+/* Is a the better victim?  over: use above guarantee, looked up for both. */
+static bool
+is_better(const struct candidate *a, int64_t over_a,
+          const struct candidate *b, int64_t over_b)
+{
+    if (a->kind != b->kind)
+        return a->kind < b->kind;
+    if (over_a != over_b)
+        return over_a > over_b;
+    if (a->priority != b->priority)
+        return a->priority < b->priority;
+    if (a->victim.lost_work != b->victim.lost_work)
+        return a->victim.lost_work < b->victim.lost_work;
+    return a->seq > b->seq;
+}
+
+/* The next victim in order whose nodes keep their guarantee without it; each
+ * choice makes its node less over, so the order is looked up anew. */
+static struct candidate *
+choose(struct search *search)
+{
+    struct candidate *best = NULL;
+    int64_t best_over = 0;
+
+    for (size_t i = 0; i < search->count; i++) {
+        struct candidate *candidate = &search->list[i];
+        const struct run *run =
+            &search->estate->runs[candidate->victim.run];
+        int64_t over;
+
+        if (candidate->named)
+            continue;
+        over = over_of(search, candidate);
+        if (best != NULL && !is_better(candidate, over, best, best_over))
+            continue;
+        if (!quota_release_allowed(search->estate->world, &run->demand,
+                                   candidate->ancestor, &search->leaving))
+            continue;
+        best = candidate;
+        best_over = over;
+    }
+    return best;
+}
+
+/* --- the set --- */
+
+/* Counts a victim as stopped (sign 1), or as running again. */
+static void
+count_victim(struct search *search, const struct reclaim_victim *victim,
+             int sign)
+{
+    const struct run *run = &search->estate->runs[victim->run];
+    const struct world *world = search->estate->world;
+
+    estate_gain(search->estate, run, sign);
+    quota_charge(world, &run->demand, &search->leaving, -sign);
+    quota_charge(world, &run->demand, &search->balance, -sign);
+}
+
+/* Limits, guarantee and cards, with all that is counted as stopped. */
+static bool
+fits(const struct search *search, struct placement *placement)
+{
+    const struct estate *estate = search->estate;
+    struct verdict ignored;
+
+    return quota_fits(estate->world, search->demand, &search->balance,
+                      estate->now_ms, &ignored) &&
+           (search->workload->preemptible ||
+            quota_fits_guarantee(estate->world, search->demand,
+                                 &search->balance, &ignored)) &&
+           place_find(estate, search->request, PLACE_FUTURE, search->arena,
+                      placement, NULL);
+}
+
+/* Would it fit were all candidates stopped?  If not, no set will do. */
+static bool
+could_fit(struct search *search)
+{
+    struct placement placement;
+    bool could;
+
+    for (size_t i = 0; i < search->count; i++)
+        count_victim(search, &search->list[i].victim, 1);
+    could = fits(search, &placement);
+    for (size_t i = 0; i < search->count; i++)
+        count_victim(search, &search->list[i].victim, -1);
+    return could;
+}
+
+/* Names victims in order until the request fits; how many, 0 when never.
+ * Their gains stay counted. */
+static size_t
+name_victims(struct search *search, struct reclaim_victim *victims,
+             struct placement *placement)
+{
+    struct candidate *next;
+    size_t count = 0;
+
+    while ((next = choose(search)) != NULL) {
+        next->named = true;
+        victims[count++] = next->victim;
+        count_victim(search, &next->victim, 1);
+        if (fits(search, placement))
+            return count;
+    }
+    for (size_t i = 0; i < count; i++)
+        count_victim(search, &victims[i], -1);
+    return 0;
+}
+
+/* Leaves out every victim without which the request fits too, the last named
+ * (the least fit as a victim) first. */
+static size_t
+leave_out(struct search *search, struct reclaim_victim *victims, size_t count,
+          struct placement *placement)
+{
+    struct placement other;
+
+    for (size_t i = count; i > 0; i--) {
+        struct reclaim_victim victim = victims[i - 1];
+
+        count_victim(search, &victim, -1);
+        if (fits(search, &other)) {
+            *placement = other;
+            memmove(&victims[i - 1], &victims[i],
+                    (count - i) * sizeof(*victims));
+            count--;
+        } else {
+            count_victim(search, &victim, 1);
+        }
+    }
+    return count;
+}
+
+static void
+search_init(struct search *search, struct estate *estate,
+            const struct workload *workload, const struct demand *demand,
+            const struct place_request *request, struct arena *arena)
+{
+    const struct world *world = estate->world;
+    const struct priority *priority =
+        world_priority(world, workload->priority);
+    const struct platform *platform =
+        world_platform(world, world_platform_ref(world));
+
+    *search = (struct search){ .estate = estate,
+                               .workload = workload,
+                               .demand = demand,
+                               .request = request,
+                               .arena = arena };
+    search->priority = priority != NULL ? priority->value : 0;
+    search->across = priority != NULL && priority->preempt_across;
+    search->min_run_ms = platform != NULL ? platform->min_run_ms : 0;
+    ledger_copy(&search->leaving, &estate->leaving, arena);
+    ledger_copy(&search->balance, &estate->promised, arena);
+    ledger_merge(&search->balance, &estate->leaving);
+    search->abroad =
+        search->across ||
+        right_across(search, world_platform_ref(world))->may;
+}
+
+bool
+reclaim_find(struct estate *estate, const struct workload *workload,
+             const struct demand *demand,
+             const struct place_request *request, struct arena *arena,
+             struct reclaim_plan *plan_out)
+{
+    struct search search;
+    struct reclaim_victim *victims;
+    struct placement placement;
+    size_t count;
+
+    search_init(&search, estate, workload, demand, request, arena);
+    list_candidates(&search);
+    if (search.count == 0 || !could_fit(&search))
+        return false;
+    victims = arena_alloc(arena, search.count * sizeof(*victims));
+    count = name_victims(&search, victims, &placement);
+    if (count == 0)
+        return false;
+    count = leave_out(&search, victims, count, &placement);
+    for (size_t i = 0; i < count; i++)
+        count_victim(&search, &victims[i], -1);
+    *plan_out = (struct reclaim_plan){ victims, count, placement };
+    return count > 0;
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef CORE_RECLAIM_H
+#define CORE_RECLAIM_H
+
+#include "core/gate.h"
+
+/*
+ * Who has to make room for this workload, and by which rule?
+ *
+ *   guarantee  a tenant, unit or project below its guarantee takes back burst
+ *              use of others
+ *   priority   higher over lower in the same tenant
+ *   across     higher over lower across tenants, for priority classes that
+ *              may, on burst use only
+ *
+ * Every node from a victim up to the common ancestor keeps its guarantee
+ * after the release, other releases under way counted.  Work that is not
+ * preemptible is never named.  The victims are named for one placement that
+ * is proven first, and none of them can be left out.
+ */
+
+enum reclaim_rule { RECLAIM_GUARANTEE, RECLAIM_PRIORITY, RECLAIM_ACROSS };
+const char *reclaim_rule_text(enum reclaim_rule rule);
+
+struct reclaim_victim {
+    uint32_t run; /* index into the estate */
+    enum reclaim_rule rule;
+    struct claim over;  /* the victim's node, with its use before */
+    struct claim claim; /* the beneficiary's node (rule guarantee) */
+    int64_t lost_work;  /* milli-card-ms since the last checkpoint seen */
+};
+
+struct reclaim_plan {
+    struct reclaim_victim *victims;
+    size_t count;
+    struct placement placement; /* of the beneficiary, in the future */
+};
+
+/* May the workload reclaim from anybody at all by right of a guarantee? */
+bool reclaim_is_claimant(const struct estate *estate,
+                         const struct demand *demand);
+/*
+ * The estate counts the beneficiary's own holds as its own.  True with a plan
+ * of at least one victim; false when no allowed set of victims makes room.
+ * Trials leave the estate as it was.
+ */
+bool reclaim_find(struct estate *estate, const struct workload *workload,
+                  const struct demand *demand,
+                  const struct place_request *request, struct arena *arena,
+                  struct reclaim_plan *plan_out);
+
+#endif
