@@ -470,6 +470,17 @@ judge_agent(const struct question *question)
     return own ? ACCESS_ALLOWED : ACCESS_NO_GRANT;
 }
 
+/* Who sees the container may list it.  A key has been asked already: whether
+ * it could get the container itself does not matter. */
+static enum access_outcome
+judge_list(const struct question *question)
+{
+    struct question container = *question;
+
+    container.key = NULL;
+    return judge_sees(&container) ? ACCESS_ALLOWED : ACCESS_NO_GRANT;
+}
+
 /* Agents' verbs are for agents; the others need a right of their own. */
 static enum access_outcome
 judge_right(const struct question *question)
@@ -477,7 +488,7 @@ judge_right(const struct question *question)
     if (verb_is(question->verb, VERB_AGENT))
         return ACCESS_NO_GRANT;
     if (verb_op(question->verb) == VERB_OP_LIST)
-        return judge_sees(question) ? ACCESS_ALLOWED : ACCESS_NO_GRANT;
+        return judge_list(question);
     if (is_own(question))
         return verb_is(question->verb, VERB_SELF_FREE) &&
                        question->key == NULL
