@@ -10,7 +10,7 @@
 #include "core/merkle.h"
 
 #define TITLE "c2sp.org/tlog-proof@v1\n"
-#define TILE_SIZE (MERKLE_TILE_WIDTH * DIGEST_SIZE)
+#define TILE_SIZE ((size_t)MERKLE_TILE_WIDTH * DIGEST_SIZE)
 #define BUNDLE_MAX (MERKLE_TILE_WIDTH * (RECORD_SIZE_MAX + 2UL))
 
 /* A log whose tiles are read. */
@@ -111,9 +111,9 @@ audit_proof_make(const char *directory, const char *origin, uint64_t index,
                  struct buffer *proof_out, struct error *err)
 {
     scoped_buffer path = { 0 }, entry = { 0 }, note = { 0 };
-    struct checkpoint checkpoint;
-    struct merkle_proof proof;
-    struct source log;
+    struct checkpoint checkpoint = { .size = 0 };
+    struct merkle_proof proof = { 0 };
+    struct source log = { 0 };
 
     buffer_printf(&path, "%s/", directory);
     checkpoint_add_file_name(&path, origin);

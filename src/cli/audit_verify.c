@@ -7,23 +7,18 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <uthash.h>
 
 #include "base/arena.h"
 #include "base/file.h"
 #include "base/hash.h"
-
-/* Names in the files are an enemy's choice: uthash gets a keyed hash. */
-#undef HASH_FUNCTION
-#define HASH_FUNCTION(name, size, hash)                                       \
-    ((hash) = (unsigned)hash_bytes(hash_key, (name), (size)))
+#include "core/table.h"
 
 #define CHECKPOINTS_MAX ((size_t)1 << 30)
 #define HEAD_MAX 1024
+#define KEYS_FILE_MAX 65536
 
 /* One log: what its files claim and what others say about it. */
 struct log {
-    UT_hash_handle hh;
     char origin[RECORD_ORIGIN_MAX];
     char *path; /* NULL: only the platform's log speaks of it */
     uint64_t size;
@@ -35,8 +30,12 @@ struct log {
 struct verify {
     const struct audit_verify_options *options;
     struct audit_report *report;
-    struct log *logs;
+    struct log **logs; /* in the directory's order of names, then those that
+                          only the platform's log speaks of */
+    size_t count;
+    size_t room;
     struct hash_key key;
+    struct table by_origin;
 };
 
 static void
@@ -52,39 +51,40 @@ add_mark(struct log *log, uint64_t size, const struct digest *root,
         (struct audit_mark){ size, *root, committed };
 }
 
+/* Finds the log or adds one that nothing is known of. */
 static struct log *
-find_log(struct verify *verify, const char *origin)
+get_log(struct verify *verify, const char *origin)
 {
-    const struct hash_key *hash_key = &verify->key;
+    const size_t size = strlen(origin);
+    struct table_entry *entry =
+        table_find(&verify->by_origin, &verify->key, origin, size);
     struct log *log;
 
-    HASH_FIND_STR(verify->logs, origin, log);
-    return log;
-}
-
-static struct log *
-add_log(struct verify *verify, const char *origin)
-{
-    const struct hash_key *hash_key = &verify->key;
-    struct log *log = memory_new(1, sizeof(*log));
-
+    if (entry != NULL)
+        return verify->logs[entry->number];
+    if (verify->count == verify->room) {
+        verify->room = verify->room == 0 ? 16 : 2 * verify->room;
+        verify->logs = memory_grow((void *)verify->logs, verify->room,
+                                   sizeof(struct log *));
+    }
+    entry = table_put(&verify->by_origin, &verify->key, origin, size);
+    entry->number = verify->count;
+    log = memory_new(1, sizeof(*log));
     (void)snprintf(log->origin, sizeof(log->origin), "%s", origin);
-    HASH_ADD_STR(verify->logs, origin, log);
+    verify->logs[verify->count++] = log;
     return log;
 }
 
 static void
 release_logs(struct verify *verify)
 {
-    struct log *log, *next;
-
-    HASH_ITER(hh, verify->logs, log, next)
-    {
-        HASH_DEL(verify->logs, log);
-        free(log->path);
-        free(log->marks);
-        free(log);
+    for (size_t i = 0; i < verify->count; i++) {
+        free(verify->logs[i]->path);
+        free(verify->logs[i]->marks);
+        free(verify->logs[i]);
     }
+    free((void *)verify->logs);
+    table_release(&verify->by_origin);
 }
 
 static int
@@ -126,7 +126,7 @@ open_log(struct verify *verify, const char *directory, const char *name,
          struct error *err)
 {
     struct log probe = { 0 }, *log;
-    struct checkpoint head;
+    struct checkpoint head = { .size = 0 };
     scoped_buffer path = { 0 }, text = { 0 }, expected = { 0 };
 
     buffer_printf(&path, "%s/%s", directory, name);
@@ -143,34 +143,42 @@ open_log(struct verify *verify, const char *directory, const char *name,
                       "the directory is named after another log", err);
     if (!is_wanted(verify, head.origin))
         return 0;
-    log = add_log(verify, head.origin);
+    log = get_log(verify, head.origin);
     log->size = head.size;
     log->path = buffer_take(&path);
     return 0;
 }
 
 static int
+is_visible(const struct dirent *entry)
+{
+    return entry->d_name[0] != '.';
+}
+
+/* In order of their names, so that the first lie told is not up to chance. */
+static int
 open_logs(struct verify *verify, const char *directory, struct error *err)
 {
-    DIR *stream = opendir(directory);
-    const struct dirent *entry;
+    struct dirent **entries = NULL;
+    int count = scandir(directory, &entries, is_visible, alphasort);
     int result = 0;
 
-    if (stream == NULL)
+    if (count < 0)
         return error_set(err,
                          errno == ENOENT ? ERROR_NOT_FOUND : ERROR_INTERNAL,
                          "%s: %s", directory, strerror(errno));
-    while (result == 0 && (entry = readdir(stream)) != NULL) {
+    for (int i = 0; i < count; i++) {
         scoped_buffer path = { 0 };
         struct stat status;
 
-        buffer_printf(&path, "%s/%s", directory, entry->d_name);
-        if (entry->d_name[0] != '.' && stat(path.bytes, &status) == 0 &&
+        buffer_printf(&path, "%s/%s", directory, entries[i]->d_name);
+        if (result == 0 && stat(path.bytes, &status) == 0 &&
             S_ISDIR(status.st_mode))
-            result = open_log(verify, directory, entry->d_name, err);
+            result = open_log(verify, directory, entries[i]->d_name, err);
+        free(entries[i]);
     }
-    (void)closedir(stream);
-    if (result == 0 && verify->logs == NULL)
+    free((void *)entries);
+    if (result == 0 && verify->count == 0)
         return error_set(err, ERROR_NOT_FOUND, "there is no such log");
     return result;
 }
@@ -198,8 +206,8 @@ read_notes(struct verify *verify, struct log *log, const struct buffer *notes,
     const char *at = buffer_text(notes), *end = at + notes->size;
     const struct checkpoint_key *witness = verify->options->witness;
     struct checkpoint checkpoint = { .size = 0 };
-    uint64_t time_s;
-    size_t used;
+    uint64_t time_s = 0;
+    size_t used = 0;
 
     for (; at < end; at += used) {
         uint64_t before = checkpoint.size;
@@ -273,21 +281,17 @@ visit_platform(void *context, const struct record *record, struct error *err)
     struct verify *verify = context;
     char origin[RECORD_ORIGIN_MAX];
     const char *facts = record->facts;
-    struct digest root;
-    uint64_t size;
+    struct digest root = { { 0 } };
+    uint64_t size = 0;
     int more;
 
     if (record->action.verb == NULL || facts == NULL ||
         strcmp(record->action.verb, RECORD_VERB_HEADS) != 0)
         return 0;
     while ((more = record_next_head(&facts, origin, &size, &root)) == 1) {
-        struct log *log;
-
         if (!is_wanted(verify, origin))
             continue;
-        log = find_log(verify, origin);
-        add_mark(log == NULL ? add_log(verify, origin) : log, size, &root,
-                 true);
+        add_mark(get_log(verify, origin), size, &root, true);
         verify->report->heads++;
     }
     if (more < 0)
@@ -342,7 +346,11 @@ check_committed(struct verify *verify, struct log *log, struct error *err)
 static int
 walk_platform(struct verify *verify, struct error *err)
 {
-    for (struct log *log = verify->logs; log != NULL; log = log->hh.next) {
+    const size_t count = verify->count; /* the walk adds those it speaks of */
+
+    for (size_t i = 0; i < count; i++) {
+        struct log *log = verify->logs[i];
+
         if (!checkpoint_is_platform(log->origin) || log->path == NULL)
             continue;
         verify->report->platform = true;
@@ -352,18 +360,27 @@ walk_platform(struct verify *verify, struct error *err)
     return 0;
 }
 
+/* Did anybody vouch for entries of it? */
+static bool
+has_entries(const struct log *log)
+{
+    for (size_t i = 0; i < log->mark_count; i++) {
+        if (log->marks[i].size > 0)
+            return true;
+    }
+    return false;
+}
+
 static int
 walk_tenants(struct verify *verify, struct error *err)
 {
-    for (struct log *log = verify->logs; log != NULL; log = log->hh.next) {
+    for (size_t i = 0; i < verify->count; i++) {
+        struct log *log = verify->logs[i];
+
         if (checkpoint_is_platform(log->origin))
             continue;
         if (log->path == NULL) {
-            uint64_t committed = 0;
-
-            for (size_t i = 0; i < log->mark_count; i++)
-                committed |= log->marks[i].size;
-            if (committed != 0)
+            if (has_entries(log))
                 return lie_of(verify, log->origin, AUDIT_MISSING, 0,
                               "the platform committed to a log that is gone",
                               err);
@@ -378,9 +395,17 @@ walk_tenants(struct verify *verify, struct error *err)
 }
 
 static int
-by_origin(const struct log *a, const struct log *b)
+verify_all(struct verify *verify, const char *directory, struct error *err)
 {
-    return strcmp(a->origin, b->origin);
+    if (open_logs(verify, directory, err) != 0)
+        return -1;
+    for (size_t i = 0; i < verify->count; i++) {
+        if (read_checkpoints(verify, verify->logs[i], err) != 0)
+            return -1;
+    }
+    if (walk_platform(verify, err) != 0)
+        return -1;
+    return walk_tenants(verify, err);
 }
 
 int
@@ -393,18 +418,38 @@ audit_verify(const char *directory, const struct audit_verify_options *options,
 
     assert(options->key_count > 0);
     random_bytes(&verify.key, sizeof(verify.key));
-    result = open_logs(&verify, directory, err);
-    /* Directory order is chance; the first lie told should not be. */
-    HASH_SORT(verify.logs, by_origin);
-    for (struct log *log = verify.logs; result == 0 && log != NULL;
-         log = log->hh.next)
-        result = read_checkpoints(&verify, log, err);
-    if (result == 0)
-        result = walk_platform(&verify, err);
-    HASH_SORT(verify.logs, by_origin); /* those that it added, too */
-    if (result == 0)
-        result = walk_tenants(&verify, err);
+    result = verify_all(&verify, directory, err);
     release_logs(&verify);
     *report_out = report;
     return result;
+}
+
+int
+audit_verify_keys(const char *text, struct checkpoint_key *keys_out,
+                  size_t room, struct error *err)
+{
+    scoped_buffer file = { 0 };
+    size_t count = 0;
+
+    if (room > 0 && checkpoint_parse_key(text, keys_out, err) == 0)
+        return 1;
+    if (file_read(text, KEYS_FILE_MAX, &file, err) != 0)
+        return error_set(err, ERROR_INVALID,
+                         "%s is neither a key nor a file of keys", text);
+    for (char *line = file.bytes; line != NULL && *line != '\0';) {
+        char *end = strchr(line, '\n');
+
+        if (end != NULL)
+            *end = '\0';
+        if (*line != '\0' &&
+            (count == room ||
+             checkpoint_parse_key(line, &keys_out[count++], err) != 0))
+            return error_set(err, ERROR_INVALID,
+                             "%s: a line is not a key, or there are more "
+                             "than %zu",
+                             text, room);
+        line = end == NULL ? NULL : end + 1;
+    }
+    return count > 0 ? (int)count
+                     : error_set(err, ERROR_INVALID, "%s has no key", text);
 }

@@ -50,4 +50,9 @@ int audit_verify(const char *directory,
                  const struct audit_verify_options *options,
                  struct audit_report *report_out, struct error *err);
 
+/* A key as NAME+HASH+BASE64, or a file with one a line; at most `room`.
+ * Returns how many, at least 1, or -1. */
+int audit_verify_keys(const char *text, struct checkpoint_key *keys_out,
+                      size_t room, struct error *err);
+
 #endif

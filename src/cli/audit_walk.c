@@ -5,28 +5,29 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <uthash.h>
 
 #include "base/arena.h"
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/sign.h"
 #include "core/merkle.h"
+#include "core/table.h"
 
-/* Names in the files are an enemy's choice: uthash gets a keyed hash. */
-#undef HASH_FUNCTION
-#define HASH_FUNCTION(name, size, hash)                                       \
-    ((hash) = (unsigned)hash_bytes(hash_key, (name), (size)))
-
-#define TILE_SIZE (MERKLE_TILE_WIDTH * DIGEST_SIZE)
+#define TILE_SIZE ((size_t)MERKLE_TILE_WIDTH * DIGEST_SIZE)
 #define BUNDLE_MAX (MERKLE_TILE_WIDTH * (RECORD_SIZE_MAX + 2UL))
 
-/* An intent that waits for its outcome, or the last time of a boot. */
-struct named {
-    UT_hash_handle hh;
+/* An intent, waiting for its outcome or not any more. */
+struct intent {
     uint64_t index;
-    int64_t time_ms;
-    char name[];
+    int64_t wall_ms;
+    bool open;
+};
+
+/* Found by a name in the files, which an enemy may have chosen. */
+struct named {
+    struct table table; /* name -> place in one of the arrays below */
+    size_t count;
+    size_t room;
 };
 
 struct state {
@@ -39,9 +40,12 @@ struct state {
     struct buffer entries;
     struct buffer personal;
     struct buffer hashes;
-    struct named *intents;
-    struct named *boots;
-    struct named *boot; /* of the last entry */
+    struct named intents;
+    struct intent *intent;
+    struct named boots;
+    int64_t *boot_ms;     /* last time of each boot */
+    struct buffer boot;   /* name of the last entry's */
+    size_t boot_at;       /* and its place */
     size_t mark;        /* the next one */
     const struct audit_mark *bad; /* the first mark that did not hold */
     uint64_t good;                /* size of the last that held before it */
@@ -108,37 +112,25 @@ audit_walk_path(struct buffer *out, const char *path, int level,
     audit_finding_set((state)->finding, (state)->walk->origin, (kind),        \
                       (index), err, __VA_ARGS__)
 
-static struct named *
-named_find(const struct hash_key *hash_key, struct named *table,
-           const char *name)
+/* The place of a name in the array, which grows when the name is new. */
+static size_t
+named_place(struct state *state, struct named *named, const char *name,
+            void **array, size_t size, bool *new_out)
 {
-    struct named *found;
+    const size_t length = strlen(name);
+    struct table_entry *entry =
+        table_find(&named->table, &state->key, name, length);
 
-    HASH_FIND_STR(table, name, found);
-    return found;
-}
-
-static struct named *
-named_add(const struct hash_key *hash_key, struct named **table,
-          const char *name)
-{
-    struct named *new = memory_new(1, sizeof(*new) + strlen(name) + 1);
-
-    memcpy(new->name, name, strlen(name) + 1);
-    HASH_ADD_KEYPTR(hh, *table, new->name, strlen(new->name), new);
-    return new;
-}
-
-static void
-named_release(struct named **table)
-{
-    struct named *at, *next;
-
-    HASH_ITER(hh, *table, at, next)
-    {
-        HASH_DEL(*table, at);
-        free(at);
+    *new_out = entry == NULL;
+    if (entry != NULL)
+        return entry->number;
+    if (named->count == named->room) {
+        named->room = named->room == 0 ? 64 : 2 * named->room;
+        *array = memory_grow(*array, named->room, size);
     }
+    entry = table_put(&named->table, &state->key, name, length);
+    entry->number = named->count++;
+    return entry->number;
 }
 
 /* Reads a tile that the head says is there. */
@@ -277,43 +269,56 @@ check_time(struct state *state, const struct record *record,
            struct error *err)
 {
     const char *boot = record->boot == NULL ? "" : record->boot;
+    void *array = state->boot_ms;
+    bool new = false;
 
     state->wall_ms = record->wall_ms;
-    if (state->boot == NULL || strcmp(state->boot->name, boot) != 0)
-        state->boot = named_find(&state->key, state->boots, boot);
-    if (state->boot == NULL) {
-        state->boot = named_add(&state->key, &state->boots, boot);
-        state->boot->time_ms = record->mono_ms;
+    if (state->boots.count == 0 ||
+        strcmp(buffer_text(&state->boot), boot) != 0) {
+        state->boot_at = named_place(state, &state->boots, boot, &array,
+                                     sizeof(*state->boot_ms), &new);
+        state->boot_ms = array;
+        buffer_clear(&state->boot);
+        buffer_add_text(&state->boot, boot);
     }
-    if (record->mono_ms < state->boot->time_ms)
+    if (!new && record->mono_ms < state->boot_ms[state->boot_at])
         return lie(state, AUDIT_TIME, state->tree.size,
                    "%" PRId64 " ms after boot comes behind %" PRId64 " ms",
-                   record->mono_ms, state->boot->time_ms);
-    state->boot->time_ms = record->mono_ms;
+                   record->mono_ms, state->boot_ms[state->boot_at]);
+    state->boot_ms[state->boot_at] = record->mono_ms;
     return 0;
+}
+
+static void
+open_intent(struct state *state, const struct record *record)
+{
+    void *array = state->intent;
+    bool new;
+    size_t at = named_place(state, &state->intents,
+                            record->id == NULL ? "" : record->id, &array,
+                            sizeof(*state->intent), &new);
+
+    state->intent = array;
+    if (new)
+        state->intent[at] =
+            (struct intent){ state->tree.size, record->wall_ms, true };
 }
 
 static void
 note_intent(struct state *state, const struct record *record)
 {
-    struct named *intent;
+    const struct table_entry *entry;
 
     if (record->outcome.status == RECORD_PENDING) {
-        if (record->id != NULL &&
-            named_find(&state->key, state->intents, record->id) == NULL) {
-            intent = named_add(&state->key, &state->intents, record->id);
-            intent->index = state->tree.size;
-            intent->time_ms = record->wall_ms;
-        }
+        open_intent(state, record);
         return;
     }
     if (record->links.parent == NULL)
         return;
-    intent = named_find(&state->key, state->intents, record->links.parent);
-    if (intent != NULL) {
-        HASH_DEL(state->intents, intent);
-        free(intent);
-    }
+    entry = table_find(&state->intents.table, &state->key,
+                       record->links.parent, strlen(record->links.parent));
+    if (entry != NULL)
+        state->intent[entry->number].open = false;
 }
 
 struct item {
@@ -458,18 +463,16 @@ judge_marks(struct state *state, struct error *err)
 static int
 judge_intents(struct state *state, struct error *err)
 {
-    const struct named *oldest = NULL;
+    for (size_t i = 0; i < state->intents.count; i++) {
+        const struct intent *intent = &state->intent[i];
 
-    for (const struct named *at = state->intents; at != NULL;
-         at = at->hh.next) {
-        if (at->time_ms > state->wall_ms - state->walk->grace_ms)
-            state->count->open++;
-        else if (oldest == NULL || at->index < oldest->index)
-            oldest = at;
+        if (!intent->open)
+            continue;
+        if (intent->wall_ms <= state->wall_ms - state->walk->grace_ms)
+            return lie(state, AUDIT_OPEN, intent->index,
+                       "the intent has no outcome");
+        state->count->open++;
     }
-    if (oldest != NULL)
-        return lie(state, AUDIT_OPEN, oldest->index,
-                   "the intent has no outcome");
     return 0;
 }
 
@@ -500,8 +503,11 @@ audit_walk(const struct audit_walk *walk, struct audit_count *count,
     state->count = count;
     state->finding = finding_out;
     result = walk_all(state, err);
-    named_release(&state->intents);
-    named_release(&state->boots);
+    table_release(&state->intents.table);
+    table_release(&state->boots.table);
+    free(state->intent);
+    free(state->boot_ms);
+    buffer_release(&state->boot);
     buffer_release(&state->entries);
     buffer_release(&state->personal);
     buffer_release(&state->hashes);

@@ -11,7 +11,7 @@
     X(create_jointoken) X(submit) X(cancel) X(hold) X(release) X(wait)        \
     X(logs) X(explain) X(queue) X(cards) X(bindings) X(usage) X(cost)         \
     X(can_i) X(check) X(audit_tail) X(audit_export) X(audit_verify)           \
-    X(completion) X(version)
+    X(audit_prove) X(audit_check_proof) X(completion) X(version)
 
 #define COMMAND_DECLARE(name) extern const struct command command_##name;
 COMMANDS(COMMAND_DECLARE)

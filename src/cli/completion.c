@@ -60,7 +60,8 @@ print_bash(void)
                  "false;; esac; then\n    case ${COMP_WORDS[1]} in\n"
                  "    get|create|set|delete) words=\"");
     print_nouns(" ");
-    (void)printf("\" ;;\n    audit) words=\"tail export verify\" ;;\n"
+    (void)printf("\" ;;\n    audit) "
+                 "words=\"tail export verify prove check-proof\" ;;\n"
                  "    completion) words=\"bash zsh fish\" ;;\n    esac\n"
                  "  else\n    case ${COMP_WORDS[1]} in\n");
     print_cases();

@@ -697,6 +697,31 @@ a_witness_must_have_cosigned(void **state)
     assert_int_equal(audit_verify(f->directory, &options, &report, &err), 0);
 }
 
+static void
+keys_are_read_from_text_or_a_file(void **state)
+{
+    struct fixture *f = *state;
+    struct checkpoint_key keys[2];
+    scoped_buffer text = { 0 }, path = { 0 }, two = { 0 };
+    struct error err;
+
+    (void)snprintf(f->verifier.name, sizeof(f->verifier.name), PLATFORM);
+    checkpoint_add_key(&text, &f->verifier);
+    assert_int_equal(audit_verify_keys(text.bytes, keys, 2, &err), 1);
+    assert_string_equal(keys[0].name, PLATFORM);
+    buffer_printf(&path, "%s/signers", f->directory);
+    buffer_printf(&two, "%s\n\n%s\n", text.bytes, text.bytes);
+    assert_int_equal(file_write(path.bytes, two.bytes, two.size, 0600, &err),
+                     0);
+    assert_int_equal(audit_verify_keys(path.bytes, keys, 2, &err), 2);
+    assert_int_equal(audit_verify_keys(path.bytes, keys, 1, &err), -1);
+    assert_int_equal(file_write(path.bytes, "x\n", 2, 0600, &err), 0);
+    assert_int_equal(audit_verify_keys(path.bytes, keys, 2, &err), -1);
+    assert_int_equal(file_write(path.bytes, "\n", 1, 0600, &err), 0);
+    assert_int_equal(audit_verify_keys(path.bytes, keys, 2, &err), -1);
+    assert_int_equal(audit_verify_keys("/nowhere", keys, 2, &err), -1);
+}
+
 #define VERIFY_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int
@@ -730,6 +755,7 @@ main(void)
         VERIFY_TEST(missing_and_damaged_files_are_found),
         VERIFY_TEST(one_tenant_is_verified_without_the_others),
         VERIFY_TEST(a_witness_must_have_cosigned),
+        VERIFY_TEST(keys_are_read_from_text_or_a_file),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
