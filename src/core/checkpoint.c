@@ -5,11 +5,12 @@
 #include <inttypes.h>
 #include <string.h>
 
-#define KEY_ID_SIZE 4
+#define KEY_ID_SIZE 4U
+#define HASH_SIZE ((size_t)2 * KEY_ID_SIZE) /* in hex */
 /* Signature types of the signed-note specification. */
 #define TYPE_ED25519 0x01
 #define TYPE_COSIGNATURE 0x04
-#define TIME_SIZE 8
+#define TIME_SIZE 8U
 #define COSIGNATURE_SIZE (KEY_ID_SIZE + TIME_SIZE + SIGN_SIZE)
 /* A signature line begins with an em dash and a space. */
 static const char dash[] = "\xe2\x80\x94 ";
@@ -164,7 +165,7 @@ checkpoint_parse(const char *text, size_t size,
                  struct checkpoint *checkpoint_out, size_t *used_out,
                  struct error *err)
 {
-    struct checkpoint read;
+    struct checkpoint read = { .size = 0 };
     size_t body = checkpoint_parse_body(text, size, &read);
     size_t signatures = 0;
 
@@ -211,10 +212,10 @@ checkpoint_check(const char *text, size_t size,
                  struct error *err)
 {
     uint8_t id[KEY_ID_SIZE], bytes[KEY_ID_SIZE + SIGN_SIZE];
-    struct checkpoint read;
+    struct checkpoint read = { .size = 0 };
     scoped_buffer body = { 0 };
     const char *at;
-    size_t used;
+    size_t used = 0;
 
     if (checkpoint_parse(text, size, &read, &used, err) != 0)
         return -1;
@@ -264,9 +265,9 @@ checkpoint_check_cosignature(const char *text, size_t size,
                              uint64_t *time_s_out)
 {
     uint8_t id[KEY_ID_SIZE], bytes[COSIGNATURE_SIZE];
-    struct checkpoint read;
+    struct checkpoint read = { .size = 0 };
     struct error err;
-    size_t used;
+    size_t used = 0;
     const char *at;
 
     if (checkpoint_parse(text, size, &read, &used, &err) != 0)
@@ -284,7 +285,8 @@ checkpoint_check_cosignature(const char *text, size_t size,
             time_s = time_s << 8 | bytes[KEY_ID_SIZE + i];
         add_cosigned_text(&signed_text, &read, time_s);
         if (sign_check(witness->public_key, signed_text.bytes,
-                       signed_text.size, bytes + KEY_ID_SIZE + TIME_SIZE) == 0) {
+                       signed_text.size,
+                       bytes + KEY_ID_SIZE + TIME_SIZE) == 0) {
             *time_s_out = time_s;
             return 0;
         }
@@ -297,7 +299,7 @@ checkpoint_add_key(struct buffer *out, const struct checkpoint_key *key)
 {
     uint8_t type = key->witness ? TYPE_COSIGNATURE : TYPE_ED25519;
     uint8_t id[KEY_ID_SIZE], bytes[1 + SIGN_PUBLIC_SIZE];
-    char hex[2 * KEY_ID_SIZE + 1];
+    char hex[HASH_SIZE + 1];
 
     key_id(key->name, type, key->public_key, id);
     hex_encode(id, KEY_ID_SIZE, hex);
@@ -312,10 +314,10 @@ checkpoint_parse_key(const char *text, struct checkpoint_key *key_out,
                      struct error *err)
 {
     size_t size = strcspn(text, " \t\r\n"), name = strcspn(text, "+");
-    size_t at = name + 1 + 2 * KEY_ID_SIZE + 1;
+    size_t at = name + 1 + HASH_SIZE + 1;
     uint8_t id[KEY_ID_SIZE], given[KEY_ID_SIZE];
     uint8_t bytes[1 + SIGN_PUBLIC_SIZE];
-    char hex[2 * KEY_ID_SIZE + 1] = { 0 };
+    char hex[HASH_SIZE + 1] = { 0 };
     struct checkpoint_key key = { 0 };
 
     if (size <= at || name >= RECORD_ORIGIN_MAX || text[at - 1] != '+' ||
@@ -326,7 +328,7 @@ checkpoint_parse_key(const char *text, struct checkpoint_key *key_out,
                          "key: not of the form NAME+HASH+BASE64");
     memcpy(key.name, text, name);
     memcpy(key.public_key, bytes + 1, SIGN_PUBLIC_SIZE);
-    memcpy(hex, text + name + 1, 2 * KEY_ID_SIZE);
+    memcpy(hex, text + name + 1, HASH_SIZE);
     key.witness = bytes[0] == TYPE_COSIGNATURE;
     key_id(key.name, bytes[0], key.public_key, id);
     if ((bytes[0] != TYPE_ED25519 && bytes[0] != TYPE_COSIGNATURE) ||

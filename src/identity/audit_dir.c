@@ -14,7 +14,7 @@
 
 #define DIRECTORY_MODE 0750
 #define FILE_MODE 0640
-#define TILE_SIZE (MERKLE_TILE_WIDTH * DIGEST_SIZE)
+#define TILE_SIZE ((size_t)MERKLE_TILE_WIDTH * DIGEST_SIZE)
 /* A bundle of 256 items of the largest size. */
 #define BUNDLE_MAX (MERKLE_TILE_WIDTH * (RECORD_SIZE_MAX + 2UL))
 #define KEYS_MAX 65536

@@ -167,16 +167,16 @@ refuse_step(const struct checkpoint *last, const struct request *request,
 {
     const struct checkpoint *next = &request->next;
 
+    if (next->size == last->size &&
+        digest_compare(&next->root, &last->root) == 0)
+        return false;
     if (next->size < last->size)
         refuse(answer, "rollback",
                "size %" PRIu64 " is below %" PRIu64 ", which was signed",
                next->size, last->size);
-    else if (next->size == last->size &&
-             digest_compare(&next->root, &last->root) != 0)
+    else if (next->size == last->size)
         refuse(answer, "fork", "another root of size %" PRIu64 " was signed",
                last->size);
-    else if (next->size == last->size)
-        return false;
     else if (request->old_size != last->size)
         refuse(answer, "stale", "the size signed last is %" PRIu64,
                last->size);
@@ -195,7 +195,7 @@ static void
 answer_sign(const struct signer *signer, const struct request *request,
             struct buffer *answer)
 {
-    struct checkpoint last;
+    struct checkpoint last = { .size = 0 };
     struct error err;
 
     if (head_read(signer, request->next.origin, &last, &err) != 0) {
@@ -217,7 +217,7 @@ static void
 answer_head(const struct signer *signer, const char *origin,
             struct buffer *answer)
 {
-    struct checkpoint last;
+    struct checkpoint last = { .size = 0 };
     struct error err;
 
     if (head_read(signer, origin, &last, &err) != 0) {

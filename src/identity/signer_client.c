@@ -115,7 +115,7 @@ refusal(const char *answer, struct error *err)
 
     for (size_t i = 0; i < sizeof(codes) / sizeof(codes[0]); i++) {
         if (strlen(codes[i].name) == size &&
-            memcmp(codes[i].name, name, size) == 0)
+            strncmp(codes[i].name, name, size) == 0)
             code = codes[i].code;
     }
     return error_set(err, code, "signer: refused: %.*s: %.*s", (int)size, name,
@@ -136,7 +136,7 @@ ask(const char *socket_path, const struct buffer *request, int timeout_ms,
     if (strncmp(buffer_text(answer), kind, strlen(kind)) == 0)
         return 0;
     if (strncmp(buffer_text(answer), "refused ", 8) == 0)
-        return refusal(answer->bytes, err);
+        return refusal(buffer_text(answer), err);
     return error_set(err, ERROR_BUSY, "signer: it hung up");
 }
 

@@ -380,7 +380,8 @@ main(void)
         cmocka_unit_test(the_frontier_root_equals_the_definition),
         cmocka_unit_test(a_head_is_loaded_from_stored_nodes),
         cmocka_unit_test(whole_nodes_append_like_their_leaves),
-        cmocka_unit_test(every_inclusion_proof_verifies_and_no_other_index_does),
+        cmocka_unit_test(
+            every_inclusion_proof_verifies_and_no_other_index_does),
         cmocka_unit_test(an_inclusion_proof_with_a_flipped_bit_or_cut_fails),
         cmocka_unit_test(every_consistency_proof_verifies),
         cmocka_unit_test(a_consistency_proof_with_a_flipped_bit_fails),
