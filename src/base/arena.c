@@ -89,7 +89,7 @@ arena_alloc(struct arena *arena, size_t size)
     size_t rounded = (size + align - 1) / align * align;
     void *memory;
 
-    assert(rounded >= size);
+    assert(size <= SIZE_MAX / 2);
     if (rounded == 0)
         rounded = align;
     if (arena->head == NULL || arena->head->size - arena->head->used < rounded)

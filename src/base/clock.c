@@ -10,6 +10,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#define LAST_MS 253402300799999 /* 9999-12-31T23:59:59.999Z */
+
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static const char *offset_path;
 static char boot_id[40];
@@ -157,6 +159,7 @@ int
 clock_parse(const char *text, int64_t *wall_ms_out)
 {
     struct tm parts = { 0 }, again;
+    int64_t wall_ms;
     int ms, zone;
     time_t seconds;
 
@@ -174,10 +177,13 @@ clock_parse(const char *text, int64_t *wall_ms_out)
     parts.tm_mon -= 1;
     again = parts;
     seconds = timegm(&again);
-    if (parts.tm_year < 70 || again.tm_mon != parts.tm_mon ||
-        again.tm_mday != parts.tm_mday || again.tm_hour != parts.tm_hour ||
-        again.tm_min != parts.tm_min || again.tm_sec != parts.tm_sec)
+    if (again.tm_mon != parts.tm_mon || again.tm_mday != parts.tm_mday ||
+        again.tm_hour != parts.tm_hour || again.tm_min != parts.tm_min ||
+        again.tm_sec != parts.tm_sec)
         return -1;
-    *wall_ms_out = ((int64_t)seconds - (int64_t)zone * 60) * 1000 + ms;
-    return *wall_ms_out < 0 ? -1 : 0;
+    wall_ms = ((int64_t)seconds - (int64_t)zone * 60) * 1000 + ms;
+    if (wall_ms < 0 || wall_ms > LAST_MS)
+        return -1;
+    *wall_ms_out = wall_ms;
+    return 0;
 }

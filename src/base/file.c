@@ -25,8 +25,8 @@ int
 file_read(const char *path, size_t max, struct buffer *out, struct error *err)
 {
     scoped_fd fd = open(path, O_RDONLY | O_CLOEXEC);
+    scoped_buffer content = { 0 };
     char chunk[16384];
-    size_t total = 0;
     ssize_t size;
 
     if (fd < 0)
@@ -36,12 +36,12 @@ file_read(const char *path, size_t max, struct buffer *out, struct error *err)
             continue;
         if (size < 0)
             return file_fail(err, "read file");
-        total += (size_t)size;
-        if (total > max)
+        if ((size_t)size > max - content.size)
             return error_set(err, ERROR_TOO_LARGE,
                              "the file has more than %zu bytes", max);
-        buffer_add(out, chunk, (size_t)size);
+        buffer_add(&content, chunk, (size_t)size);
     }
+    buffer_add(out, content.bytes, content.size);
     return 0;
 }
 
@@ -117,20 +117,34 @@ file_write(const char *path, const void *bytes, size_t size, mode_t mode,
     return sync_directory(path, err);
 }
 
+static int
+make_one_directory(const char *path, mode_t mode, struct error *err)
+{
+    struct stat status;
+
+    if (mkdir(path, mode) == 0)
+        return 0;
+    if (errno != EEXIST || stat(path, &status) != 0)
+        return file_fail(err, "create directory");
+    if (!S_ISDIR(status.st_mode))
+        return error_set(err, ERROR_INTERNAL,
+                         "create directory: a file has that name");
+    return 0;
+}
+
 int
 file_make_directory(const char *path, mode_t mode, struct error *err)
 {
     char *copy = memory_strdup(path);
     int result = 0;
 
-    for (char *slash = copy + 1; result == 0; slash++) {
+    for (char *slash = copy + (*copy != '\0'); result == 0; slash++) {
         bool last = *slash == '\0';
 
         if (!last && *slash != '/')
             continue;
         *slash = '\0';
-        if (mkdir(copy, mode) != 0 && errno != EEXIST)
-            result = file_fail(err, "create directory");
+        result = make_one_directory(copy, mode, err);
         if (last)
             break;
         *slash = '/';

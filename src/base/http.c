@@ -55,6 +55,7 @@ set_options(CURL *curl, const struct http_target *target,
 {
     (void)curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
     (void)curl_easy_setopt(curl, CURLOPT_NOPROXY, "*");
+    (void)curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https");
     (void)curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT_MS, 5000L);
     (void)curl_easy_setopt(curl, CURLOPT_TIMEOUT_MS, request->timeout_ms);
     (void)curl_easy_setopt(curl, CURLOPT_CUSTOMREQUEST, request->method);

@@ -86,6 +86,8 @@ json_only(const json_t *object, const char *const *keys, struct error *err)
     const char *key;
     json_t *item;
 
+    if (object != NULL && !json_is_object(object))
+        return error_set(err, ERROR_INVALID, "must be a JSON object");
     json_object_foreach((json_t *)(uintptr_t)object, key, item) {
         const char *const *known = keys;
 

@@ -31,7 +31,8 @@ json_freep(json_t **value)
  * behind the value.  Reals are refused: the platform has integers only. */
 json_t *json_read(const char *bytes, size_t size, struct error *err);
 
-/* Fails when object has a key that is not in the NULL-terminated list. */
+/* Fails when object is another value, or has a key that is not in the
+ * NULL-terminated list.  NULL passes. */
 int json_only(const json_t *object, const char *const *keys,
               struct error *err);
 

@@ -12,7 +12,7 @@
 #include "base/digest.h"
 #include "base/file.h"
 
-#define SEED_SIZE crypto_sign_SEEDBYTES
+#define SEED_SIZE ((size_t)crypto_sign_SEEDBYTES)
 
 static void
 key_from_seed(const uint8_t seed[SEED_SIZE], struct sign_key *key)
@@ -61,7 +61,7 @@ sign_key_open(const char *path, struct sign_key *key_out, struct error *err)
                          "(mode %03o, must be 600)",
                          status.st_mode & 0777U);
     size = read(fd, text, 2 * SEED_SIZE);
-    if (size != 2 * SEED_SIZE || hex_decode(text, seed, SEED_SIZE) != 0)
+    if (size < 0 || (size_t)size != 2 * SEED_SIZE || hex_decode(text, seed, SEED_SIZE) != 0)
         return error_set(err, ERROR_INTERNAL,
                          "signing key: the file does not hold a key");
     key_from_seed(seed, key_out);
