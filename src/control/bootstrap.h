@@ -15,7 +15,8 @@ struct bootstrap {
     const char *secret_path; /* of the first-admin secret; NULL: none */
 };
 
-/* After loop_start, from a thread that is not the loop's.  While the platform
+/* After loop_open (before loop_start: ahead of all requests), from a thread
+ * that is not the loop's.  While the platform
  * has no user, a fresh one-time secret lies in secret_path (mode 0600); an
  * existing one is kept. */
 int bootstrap_run(struct loop *loop, const struct bootstrap *bootstrap,

@@ -331,29 +331,40 @@ execute(struct loop *loop, struct arena *arena, const struct command *command,
 
 /* --- what the platform does by itself --- */
 
+/* decide may still say in the deed what it was and about what. */
+static void
+describe_deed(struct record *record, struct arena *arena,
+              const struct world *world, const struct deed *deed,
+              struct ref object)
+{
+    record->observer.component = deed->component;
+    record->observer.node = deed->node;
+    record->actor.kind = "platform";
+    record->action.verb = deed->verb;
+    record->decision.allow = true;
+    record->decision.reason = deed->reason;
+    record->outcome.status = RECORD_SUCCESS;
+    describe_object(record, arena, world, object);
+}
+
 int
 execute_deed(struct loop *loop, struct arena *arena, const struct deed *deed,
              struct error *err)
 {
     struct changes *changes = loop_changes(loop, arena);
-    struct record record = { .observer.component = deed->component,
-                             .observer.node = deed->node,
-                             .actor.kind = "platform",
-                             .action.verb = deed->verb,
-                             .decision.allow = true,
-                             .decision.reason = deed->reason,
-                             .outcome.status = RECORD_SUCCESS };
+    struct record record = { 0 };
     size_t from = loop->batch->touch_count;
-    struct ref object = deed->object, home;
+    struct ref object, home;
 
     if (deed->decide(changes, deed->data, err) != 0)
         return -1;
     if (change_is_empty(changes))
         return 0;
+    object = deed->object;
     if (ref_is_none(object))
         object = world_platform_ref(loop->world);
     home = scope_of(loop, object);
-    describe_object(&record, arena, loop->world, object);
+    describe_deed(&record, arena, loop->world, deed, object);
     loop_apply(loop, changes);
     /* The first deed of all makes the platform. */
     if (ref_is_none(home))

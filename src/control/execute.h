@@ -52,7 +52,9 @@ int execute(struct loop *loop, struct arena *arena,
 /*
  * What the platform does by itself or on an agent's word (ticks, reports).
  * Nothing is recorded when decide leaves the set empty.  object may be none:
- * the platform.  node names the agent's node or is NULL.
+ * the platform.  node names the agent's node or is NULL.  decide may set
+ * verb, object and reason of its own deed through data: the record is made
+ * afterwards.
  */
 struct deed {
     const char *verb; /* "schedule", "node.report", ... */

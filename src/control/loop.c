@@ -158,6 +158,7 @@ read_clock(struct loop *loop)
 
     atomic_store(&loop->now_ms, loop->clock.now_ms);
     atomic_store(&loop->held_ms, loop->clock.held_ms);
+    loop->jumped |= jumped;
     if (jumped)
         log_warn("the clock jumped ahead by %lld ms; time goes on without "
                  "the jump until it is confirmed",
@@ -171,6 +172,14 @@ loop_begin(struct loop *loop)
     loop->batch = batch_new();
 }
 
+static void
+hurry_followers(struct loop *loop)
+{
+    for (size_t i = 0; i < loop->timer_count; i++)
+        if (loop->timers[i].after_change)
+            loop->timers[i].due_ms = loop_mono_ms(loop);
+}
+
 void
 loop_end(struct loop *loop, struct job *job)
 {
@@ -179,6 +188,8 @@ loop_end(struct loop *loop, struct job *job)
 
     loop->batch = NULL;
     batch->job = job;
+    if (batch->note_count > 0)
+        hurry_followers(loop);
     if (batch->row_count == 0 && batch->counter_count == 0 && job == NULL) {
         batch_free(batch);
         return;
@@ -392,6 +403,22 @@ loop_work(struct loop *loop, struct job *job, struct error *err)
     return error_set(err, ERROR_BUSY, "too many requests wait for a worker");
 }
 
+/* Before loop_start the caller is the only one who could touch the world. */
+static int
+queue_or_run(struct loop *loop, struct job *job, struct error *err)
+{
+    int rc;
+
+    if (loop->threaded)
+        return loop_post(loop, job, err);
+    (void)pthread_mutex_lock(&loop->lock);
+    rc = count_in(loop, job, err);
+    (void)pthread_mutex_unlock(&loop->lock);
+    if (rc == 0)
+        run_job(loop, job);
+    return rc;
+}
+
 int
 loop_call(struct loop *loop, struct job *job, struct error *err)
 {
@@ -399,7 +426,7 @@ loop_call(struct loop *loop, struct job *job, struct error *err)
                                   PTHREAD_COND_INITIALIZER, false };
 
     job->waiter = &waiter;
-    if (loop_post(loop, job, err) != 0)
+    if (queue_or_run(loop, job, err) != 0)
         return -1;
     (void)pthread_mutex_lock(&waiter.lock);
     while (!waiter.done)

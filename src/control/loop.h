@@ -91,7 +91,8 @@ int loop_work(struct loop *loop, struct job *job, struct error *err);
 /* Ends a job from its work function; err may be NULL. */
 void loop_finish(struct loop *loop, struct job *job, const struct error *err);
 /* Posts and waits until it is done; returns -1 with the job's error when it
- * failed.  Never from a thread of the loop.  job->done is taken. */
+ * failed.  Never from a thread of the loop.  job->done is taken.  Before
+ * loop_start it runs on the calling thread, ahead of everything posted. */
 int loop_call(struct loop *loop, struct job *job, struct error *err);
 
 /* --- on the world thread only --- */
@@ -116,6 +117,11 @@ void loop_every(struct loop *loop, int64_t period_ms,
 /* Runs tick (of an earlier loop_every) as soon as possible; world thread. */
 void loop_hurry(struct loop *loop,
                 void (*tick)(struct loop *loop, void *data));
+
+/* Runs tick (of an earlier loop_every) soon after each job or tick that
+ * changed objects. Before loop_start. */
+void loop_after_change(struct loop *loop,
+                       void (*tick)(struct loop *loop, void *data));
 
 /* --- what became durable --- */
 
@@ -149,6 +155,8 @@ int loop_notes(struct loop *loop, struct ref scope, uint64_t since,
 /* Any thread.  How far the wall clock ran ahead of what is used, ms; 0 when
  * no jump is held. */
 int64_t loop_clock_held(const struct loop *loop);
+/* World thread: was a jump noticed since the last call?  For the record. */
+bool loop_clock_jumped(struct loop *loop);
 /* World thread: takes over the held time. */
 void loop_clock_confirm(struct loop *loop);
 /* Any thread: the platform's time as of the last job, for display. */

@@ -22,6 +22,7 @@ struct loop_timer {
     void *data;
     int64_t period_ms;
     int64_t due_ms; /* monotonic */
+    bool after_change;
 };
 
 struct loop_hook {
@@ -49,6 +50,7 @@ struct loop {
     struct feed *feed;
     struct id_source ids;
     struct wallclock clock;
+    bool jumped; /* since somebody asked */
     struct batch *batch; /* of the job that runs */
     int64_t epoch;
     int64_t fact_sequence;

@@ -15,7 +15,7 @@ loop_every(struct loop *loop, int64_t period_ms,
 
     assert(loop->timer_count < LOOP_TIMERS && !loop->threaded);
     *timer = (struct loop_timer){ tick, data, period_ms,
-                                  loop_mono_ms(loop) + period_ms };
+                                  loop_mono_ms(loop) + period_ms, false };
     loop->timer_count++;
 }
 
@@ -25,6 +25,15 @@ loop_hurry(struct loop *loop, void (*tick)(struct loop *loop, void *data))
     for (size_t i = 0; i < loop->timer_count; i++)
         if (loop->timers[i].tick == tick)
             loop->timers[i].due_ms = loop_mono_ms(loop);
+}
+
+void
+loop_after_change(struct loop *loop,
+                  void (*tick)(struct loop *loop, void *data))
+{
+    for (size_t i = 0; i < loop->timer_count; i++)
+        if (loop->timers[i].tick == tick)
+            loop->timers[i].after_change = true;
 }
 
 void
@@ -47,6 +56,15 @@ int64_t
 loop_clock_held(const struct loop *loop)
 {
     return atomic_load(&loop->held_ms);
+}
+
+bool
+loop_clock_jumped(struct loop *loop)
+{
+    bool jumped = loop->jumped;
+
+    loop->jumped = false;
+    return jumped;
 }
 
 void

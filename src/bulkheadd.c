@@ -1,0 +1,367 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * bulkheadd: the control plane.  Owns the world and its store, decides,
+ * records, and answers people, programs and agents (control/loop.h).
+ *
+ * Leaves with 0 after SIGTERM, 70 when a commit failed (start it again: it
+ * loads what is really stored), 1 when it cannot start.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+
+#include "api/server.h"
+#include "base/arena.h"
+#include "base/file.h"
+#include "base/json.h"
+#include "base/log.h"
+#include "base/version.h"
+#include "control/agents.h"
+#include "control/bootstrap.h"
+#include "control/loop.h"
+#include "control/outbox.h"
+#include "control/tick.h"
+
+#define CONFIG_MAX ((size_t)64 * 1024)
+#define POLL_MS 100
+
+struct options {
+    const char *data;
+    const char *listen; /* ADDRESS:PORT */
+    const char *socket;
+    const char *stream_socket;
+    const char *signer_socket;
+    const char *config;
+    const char *port_file;
+};
+
+/* What the configuration file may say, with its bounds. */
+struct settings {
+    char currency[8];
+    int64_t clock_jump_ms;
+    int64_t usage_cut_ms;
+    int64_t jobs_max;
+    int64_t connections_max;
+    int64_t flight_max;
+    int64_t subject_max;
+    int64_t streams_max;
+    int64_t timeout_s;
+};
+
+/* Everything that runs, in the order of starting. */
+struct daemon {
+    struct arena *arena;
+    int lock;
+    struct loop *loop;
+    struct tick *tick;
+    struct agents *agents;
+    struct api *api;
+    struct outbox *outbox;
+};
+
+static const char usage[] =
+    "usage: bulkheadd --data DIR [options]\n"
+    "\n"
+    "The control plane.  All state is in DIR.\n"
+    "  --listen ADDRESS:PORT   TCP for clients (loopback; TLS is nginx's)\n"
+    "  --socket PATH           Unix socket for clients [DIR/api.sock]\n"
+    "  --stream-socket PATH    another one for watches [DIR/stream.sock]\n"
+    "  --signer-socket PATH    of bulkhead-signer; none: nothing is signed\n"
+    "  --config FILE           JSON object: currency, clock_jump_ms,\n"
+    "                          usage_cut_ms, jobs_max, connections_max,\n"
+    "                          flight_max, subject_max, streams_max,\n"
+    "                          timeout_s\n"
+    "  --port-file PATH        write the TCP port there once it listens\n"
+    "  --version               print the version\n"
+    "  --help                  print this\n";
+
+static int
+parse_options(int argc, char **argv, struct options *out)
+{
+    static const struct option known[] = {
+        { "data", required_argument, NULL, 'd' },
+        { "listen", required_argument, NULL, 'l' },
+        { "socket", required_argument, NULL, 's' },
+        { "stream-socket", required_argument, NULL, 't' },
+        { "signer-socket", required_argument, NULL, 'g' },
+        { "config", required_argument, NULL, 'c' },
+        { "port-file", required_argument, NULL, 'p' },
+        { "version", no_argument, NULL, 'v' },
+        { "help", no_argument, NULL, 'h' },
+        { NULL, 0, NULL, 0 },
+    };
+    const char **const targets[] = {
+        ['d'] = &out->data,          ['l'] = &out->listen,
+        ['s'] = &out->socket,        ['t'] = &out->stream_socket,
+        ['g'] = &out->signer_socket, ['c'] = &out->config,
+        ['p'] = &out->port_file,
+    };
+    int option;
+
+    /* NOLINTNEXTLINE(concurrency-mt-unsafe): before there are threads */
+    while ((option = getopt_long(argc, argv, "", known, NULL)) != -1) {
+        if (option == 'v' || option == 'h') {
+            (void)fputs(option == 'v' ? "bulkheadd " VERSION "\n" : usage,
+                        stdout);
+            return 1;
+        }
+        if (option == '?')
+            return -1;
+        *targets[option] = optarg;
+    }
+    return optind == argc && out->data != NULL ? 0 : -1;
+}
+
+static int
+read_settings(const char *path, struct settings *out, struct error *err)
+{
+    static const char *const keys[] = {
+        "currency",   "clock_jump_ms", "usage_cut_ms",
+        "jobs_max",   "connections_max", "flight_max",
+        "subject_max", "streams_max",  "timeout_s",    NULL
+    };
+    scoped_buffer text = { 0 };
+    scoped_json json = NULL;
+    const char *currency = NULL;
+    int rc;
+
+    if (file_read(path, CONFIG_MAX, &text, err) != 0)
+        return -1;
+    json = json_read(buffer_text(&text), text.size, err);
+    if (json == NULL || json_only(json, keys, err) != 0)
+        return error_prefix(err, "configuration");
+    rc = json_text(json, "currency", false, sizeof(out->currency) - 1,
+                   &currency, err);
+    rc |= json_int(json, "clock_jump_ms", false, 1, INT64_C(1) << 40,
+                   &out->clock_jump_ms, err);
+    rc |= json_int(json, "usage_cut_ms", false, 1000, 3600000,
+                   &out->usage_cut_ms, err);
+    rc |= json_int(json, "jobs_max", false, 1, 1000000, &out->jobs_max, err);
+    rc |= json_int(json, "connections_max", false, 1, 100000,
+                   &out->connections_max, err);
+    rc |= json_int(json, "flight_max", false, 1, 100000, &out->flight_max,
+                   err);
+    rc |= json_int(json, "subject_max", false, 1, 100000, &out->subject_max,
+                   err);
+    rc |= json_int(json, "streams_max", false, 1, 100000, &out->streams_max,
+                   err);
+    rc |= json_int(json, "timeout_s", false, 1, 3600, &out->timeout_s, err);
+    if (rc == 0 && currency != NULL)
+        (void)snprintf(out->currency, sizeof(out->currency), "%s", currency);
+    return rc == 0 ? 0 : error_prefix(err, "configuration");
+}
+
+/* One daemon for a data directory. */
+static int
+take_lock(struct daemon *daemon, const char *data, struct error *err)
+{
+    const char *path = arena_printf(daemon->arena, "%s/lock", data);
+
+    if (file_make_directory(data, 0700, err) != 0)
+        return -1;
+    daemon->lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    if (daemon->lock < 0)
+        return error_set(err, ERROR_INTERNAL, "lock: errno %d", errno);
+    if (flock(daemon->lock, LOCK_EX | LOCK_NB) != 0)
+        return error_set(err, ERROR_CONFLICT,
+                         "another bulkheadd runs on this data directory");
+    return 0;
+}
+
+static int
+open_loop(struct daemon *daemon, const struct options *options,
+          const struct settings *settings, struct error *err)
+{
+    struct loop_options loop = {
+        .ops = &store_sqlite,
+        .where = arena_printf(daemon->arena, "%s/store", options->data),
+        .jobs_max = (size_t)settings->jobs_max,
+        .jump_ms = settings->clock_jump_ms,
+    };
+    struct bootstrap bootstrap = {
+        .currency = settings->currency[0] != '\0' ? settings->currency : NULL,
+        .secret_path =
+            arena_printf(daemon->arena, "%s/first-admin", options->data),
+    };
+    struct tick_options tick = { .usage_ms = settings->usage_cut_ms };
+
+    if (loop_open(&loop, &daemon->loop, err) != 0 ||
+        bootstrap_run(daemon->loop, &bootstrap, err) != 0 ||
+        tick_record_start(daemon->loop, err) != 0)
+        return -1;
+    daemon->tick = tick_start(daemon->loop, &tick);
+    return 0;
+}
+
+static const char *
+or_in_data(struct daemon *daemon, const char *path, const char *data,
+           const char *name)
+{
+    return path != NULL ? path
+                        : arena_printf(daemon->arena, "%s/%s", data, name);
+}
+
+static int
+split_address(struct daemon *daemon, const char *text,
+              struct api_options *out, struct error *err)
+{
+    const char *colon;
+    char *end;
+    long port;
+
+    if (text == NULL)
+        return 0;
+    colon = strrchr(text, ':');
+    if (colon == NULL || colon == text)
+        return error_set(err, ERROR_INVALID,
+                         "--listen wants ADDRESS:PORT, not \"%s\"", text);
+    port = strtol(colon + 1, &end, 10);
+    if (*end != '\0' || end == colon + 1 || port < 0 || port > 65535)
+        return error_set(err, ERROR_INVALID, "\"%s\" is not a port",
+                         colon + 1);
+    out->address =
+        arena_strndup(daemon->arena, text, (size_t)(colon - text));
+    out->port = (uint16_t)port;
+    return 0;
+}
+
+static int
+start_api(struct daemon *daemon, const struct options *options,
+          const struct settings *settings, struct error *err)
+{
+    struct agents_options agents = {
+        .key_path =
+            arena_printf(daemon->arena, "%s/control.key", options->data)
+    };
+    struct api_options api = {
+        .unix_path = or_in_data(daemon, options->socket, options->data,
+                                "api.sock"),
+        .stream_path = or_in_data(daemon, options->stream_socket,
+                                  options->data, "stream.sock"),
+        .secret_path =
+            arena_printf(daemon->arena, "%s/first-admin", options->data),
+        .version = VERSION,
+        .connections_max = (unsigned)settings->connections_max,
+        .flight_max = (unsigned)settings->flight_max,
+        .subject_max = (unsigned)settings->subject_max,
+        .streams_max = (unsigned)settings->streams_max,
+        .timeout_s = (unsigned)settings->timeout_s,
+    };
+
+    if (split_address(daemon, options->listen, &api, err) != 0 ||
+        agents_start(daemon->loop, &agents, &daemon->agents, err) != 0)
+        return -1;
+    api.agents = daemon->agents;
+    return api_start(daemon->loop, &api, &daemon->api, err);
+}
+
+static int
+write_port(const struct daemon *daemon, const char *path, struct error *err)
+{
+    char text[16];
+
+    if (path == NULL)
+        return 0;
+    (void)snprintf(text, sizeof(text), "%u\n",
+                   (unsigned)api_port(daemon->api));
+    return file_write(path, text, strlen(text), 0644, err);
+}
+
+static int
+start(struct daemon *daemon, const struct options *options, struct error *err)
+{
+    struct settings settings = { 0 };
+    struct outbox_options outbox = {
+        .directory = arena_printf(daemon->arena, "%s/audit", options->data),
+        .signer_socket = options->signer_socket,
+    };
+
+    if (options->config != NULL &&
+        read_settings(options->config, &settings, err) != 0)
+        return -1;
+    if (take_lock(daemon, options->data, err) != 0 ||
+        open_loop(daemon, options, &settings, err) != 0 ||
+        start_api(daemon, options, &settings, err) != 0 ||
+        outbox_start(daemon->loop, &outbox, &daemon->outbox, err) != 0 ||
+        loop_start(daemon->loop, err) != 0)
+        return -1;
+    return write_port(daemon, options->port_file, err);
+}
+
+static void
+stop(struct daemon *daemon)
+{
+    if (daemon->agents != NULL)
+        agents_stop(daemon->agents);
+    api_stop(daemon->api);
+    if (daemon->loop != NULL)
+        loop_stop(daemon->loop);
+    outbox_stop(daemon->outbox);
+    agents_free(daemon->agents);
+    tick_free(daemon->tick);
+    loop_close(daemon->loop);
+    if (daemon->lock >= 0)
+        (void)close(daemon->lock);
+    arena_free(daemon->arena);
+}
+
+/* The signal that ends the daemon, 0 when the loop failed. */
+static int
+wait_for_end(const struct daemon *daemon, const sigset_t *signals)
+{
+    const struct timespec period = { 0, POLL_MS * 1000000L };
+
+    for (;;) {
+        int number = sigtimedwait(signals, NULL, &period);
+
+        if (number > 0)
+            return number;
+        if (loop_failed(daemon->loop))
+            return 0;
+    }
+}
+
+static void
+block_signals(sigset_t *out)
+{
+    (void)sigemptyset(out);
+    (void)sigaddset(out, SIGTERM);
+    (void)sigaddset(out, SIGINT);
+    (void)sigaddset(out, SIGHUP);
+    /* Before any thread starts, so that all of them inherit it. */
+    (void)pthread_sigmask(SIG_BLOCK, out, NULL);
+    (void)signal(SIGPIPE, SIG_IGN);
+}
+
+int
+main(int argc, char **argv)
+{
+    struct options options = { 0 };
+    struct daemon daemon = { .arena = arena_new(), .lock = -1 };
+    struct error err;
+    sigset_t signals;
+    int rc = parse_options(argc, argv, &options);
+
+    if (rc != 0) {
+        if (rc < 0)
+            (void)fputs(usage, stderr);
+        arena_free(daemon.arena);
+        return rc < 0 ? 2 : 0;
+    }
+    log_open("bulkheadd", LOG_INFO);
+    block_signals(&signals);
+    if (start(&daemon, &options, &err) != 0) {
+        log_error("cannot start: %s", err.text);
+        stop(&daemon);
+        return 1;
+    }
+    log_info("bulkheadd %s is ready", VERSION);
+    rc = wait_for_end(&daemon, &signals) > 0 ? 0 : LOOP_EXIT;
+    log_info(rc == 0 ? "stopping" : "leaving after a failed commit");
+    stop(&daemon);
+    return rc;
+}

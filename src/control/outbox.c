@@ -1,0 +1,359 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "control/outbox.h"
+
+#include <assert.h>
+#include <string.h>
+#include <uthash.h>
+
+#include "base/file.h"
+#include "base/log.h"
+#include "control/journal.h"
+#include "core/checkpoint.h"
+#include "identity/audit_dir.h"
+#include "identity/signer_client.h"
+#include "store/row.h"
+
+#define ENTRIES_MAX 512 /* laid down at a time */
+#define SIGNER_MS 2000
+
+struct log {
+    char id[ID_TEXT_MAX];
+    uint64_t committed; /* entries in the store */
+    bool is_platform;
+    bool open;
+    struct audit_dir files;
+    bool asked;       /* the signer was asked for its last head */
+    uint64_t vouched; /* size of that head */
+    UT_hash_handle hh;
+};
+
+struct outbox {
+    struct loop *loop;
+    char *directory, *signer_socket;
+    int64_t period_ms;
+    struct store_reader *reader;
+    struct log *logs;
+    struct log *platform;
+    unsigned failures;
+    pthread_t thread;
+    pthread_mutex_t lock;
+    pthread_cond_t wake;
+    bool stopping;
+};
+
+/* --- which logs are there, and how long are they? --- */
+
+static int
+take_size(void *context, const struct store_counter *counter,
+          struct error *err)
+{
+    struct outbox *outbox = context;
+    const char *id = counter->name + 4;
+    struct log *log;
+
+    (void)err;
+    if (strncmp(counter->name, "log:", 4) != 0 || strlen(id) >= ID_TEXT_MAX)
+        return 0;
+    HASH_FIND_STR(outbox->logs, id, log);
+    if (log == NULL) {
+        log = memory_new(1, sizeof(*log));
+        (void)snprintf(log->id, sizeof(log->id), "%s", id);
+        log->is_platform = strncmp(id, "pl_", 3) == 0;
+        if (log->is_platform)
+            outbox->platform = log;
+        HASH_ADD_STR(outbox->logs, id, log);
+    }
+    log->committed = (uint64_t)counter->value;
+    return 0;
+}
+
+/* --- laying down --- */
+
+struct page {
+    struct arena *arena;
+    struct audit_entry entries[ENTRIES_MAX];
+    size_t count;
+    int64_t from;
+};
+
+static int
+decode(struct page *page, const char *text, const void **bytes_out,
+       size_t *size_out)
+{
+    size_t size = text != NULL ? strlen(text) : 0;
+    unsigned char *bytes = arena_alloc(page->arena, size + 1);
+    int decoded = base64_decode(text != NULL ? text : "", size, bytes,
+                                size + 1);
+
+    if (decoded < 0)
+        return -1;
+    *bytes_out = bytes;
+    *size_out = (size_t)decoded;
+    return 0;
+}
+
+static int
+take_entry(void *context, const struct value *values, struct error *err)
+{
+    struct page *page = context;
+    struct audit_entry *entry = &page->entries[page->count];
+    int64_t position = row_int(KIND_EVENT, values, "position");
+
+    if (position != page->from + (int64_t)page->count)
+        return error_set(err, ERROR_VERIFY, "record %lld is missing",
+                         (long long)page->from + (long long)page->count);
+    if (decode(page, row_text(KIND_EVENT, values, "body"), &entry->entry,
+               &entry->size) != 0 ||
+        decode(page, row_text(KIND_EVENT, values, "personal"),
+               &entry->personal, &entry->personal_size) != 0)
+        return error_set(err, ERROR_VERIFY, "record %lld is damaged",
+                         (long long)position);
+    page->count++;
+    return 0;
+}
+
+static int
+lay_page(struct outbox *outbox, struct log *log, uint64_t count,
+         struct error *err)
+{
+    struct page *page = memory_new(1, sizeof(*page));
+    int rc;
+
+    page->arena = arena_new();
+    page->from = (int64_t)log->files.tree.size;
+    rc = store_events(outbox->reader, log->id, page->from, (int64_t)count,
+                      take_entry, page, err);
+    if (rc == 0 && page->count != count)
+        rc = error_set(err, ERROR_VERIFY, "%zu of %llu records are there",
+                       page->count, (unsigned long long)count);
+    if (rc == 0)
+        rc = audit_dir_append(&log->files, (uint64_t)page->from,
+                              page->entries, page->count, err);
+    arena_free(page->arena);
+    free(page);
+    return rc;
+}
+
+static int
+open_log(struct outbox *outbox, struct log *log, struct error *err)
+{
+    char origin[RECORD_ORIGIN_MAX];
+
+    if (log->open)
+        return 0;
+    if (!journal_origin(outbox->platform->id, log->id, origin))
+        return error_set(err, ERROR_INTERNAL, "the origin is too long");
+    if (audit_dir_open(&log->files, outbox->directory, origin, err) != 0)
+        return -1;
+    log->open = true;
+    return 0;
+}
+
+static int
+lay_down(struct outbox *outbox, struct log *log, struct error *err)
+{
+    if (open_log(outbox, log, err) != 0)
+        return -1;
+    if (log->files.tree.size > log->committed)
+        return error_set(err, ERROR_VERIFY,
+                         "the files hold %llu records, the store %llu",
+                         (unsigned long long)log->files.tree.size,
+                         (unsigned long long)log->committed);
+    while (log->files.tree.size < log->committed) {
+        uint64_t count = log->committed - log->files.tree.size;
+
+        if (lay_page(outbox, log, count < ENTRIES_MAX ? count : ENTRIES_MAX,
+                     err) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* --- signing --- */
+
+static int
+ask_signer(struct outbox *outbox, struct log *log, struct error *err)
+{
+    struct checkpoint head;
+
+    if (log->asked)
+        return 0;
+    if (signer_head(outbox->signer_socket, log->files.origin, SIGNER_MS,
+                    &head, err) != 0)
+        return -1;
+    if (head.size > log->files.tree.size)
+        return error_set(err, ERROR_VERIFY,
+                         "the signer vouched for %llu records, %llu are "
+                         "there",
+                         (unsigned long long)head.size,
+                         (unsigned long long)log->files.tree.size);
+    log->vouched = head.size;
+    log->asked = true;
+    return 0;
+}
+
+static int
+sign_head(struct outbox *outbox, struct log *log, struct error *err)
+{
+    struct checkpoint head = { .size = log->files.tree.size };
+    struct merkle_proof proof = { 0 };
+    scoped_buffer note = { 0 };
+
+    (void)snprintf(head.origin, sizeof(head.origin), "%s",
+                   log->files.origin);
+    merkle_root(&log->files.tree, &head.root);
+    if (merkle_prove_consistency(audit_dir_read_node, &log->files,
+                                 log->vouched, head.size, &proof, err) != 0 ||
+        signer_sign(outbox->signer_socket, &head, log->vouched, proof.hash,
+                    proof.count, SIGNER_MS, &note, err) != 0) {
+        log->asked = false;
+        return -1;
+    }
+    log->vouched = head.size;
+    return audit_dir_add_checkpoint(&log->files, note.bytes, note.size, err);
+}
+
+static int
+publish(struct outbox *outbox, struct log *log, struct error *err)
+{
+    if (lay_down(outbox, log, err) != 0)
+        return error_prefix(err, "log %s", log->id);
+    if (outbox->signer_socket == NULL || log->committed == 0)
+        return 0;
+    if (log->asked && log->vouched == log->files.tree.size)
+        return 0;
+    if (ask_signer(outbox, log, err) != 0 || sign_head(outbox, log, err) != 0)
+        return error_prefix(err, "signing log %s", log->id);
+    return 0;
+}
+
+static int
+publish_all(struct outbox *outbox, struct error *err)
+{
+    struct log *log, *next;
+
+    if (store_counters(outbox->reader, take_size, outbox, err) != 0)
+        return -1;
+    if (outbox->platform == NULL)
+        return 0;
+    /* The platform's log last: it commits heads of the others, which must be
+     * there when somebody looks. */
+    HASH_ITER(hh, outbox->logs, log, next)
+        if (!log->is_platform && publish(outbox, log, err) != 0)
+            return -1;
+    return publish(outbox, outbox->platform, err);
+}
+
+/* --- the thread --- */
+
+static void
+tell(struct outbox *outbox, int rc, const struct error *err)
+{
+    if (rc == 0) {
+        if (outbox->failures >= OUTBOX_PATIENCE)
+            log_info("audit: checkpoints are written again");
+        outbox->failures = 0;
+        loop_set_reason(outbox->loop, "audit", NULL);
+        return;
+    }
+    if (++outbox->failures == OUTBOX_PATIENCE) {
+        char reason[LOOP_REASON_MAX];
+
+        log_error("audit: %s", err->text);
+        (void)snprintf(reason, sizeof(reason), "audit: %.200s", err->text);
+        loop_set_reason(outbox->loop, "audit", reason);
+    }
+}
+
+/* False when the outbox is to end. */
+static bool
+wait_a_period(struct outbox *outbox)
+{
+    struct timespec until;
+    bool stopping;
+
+    (void)clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec += (time_t)(outbox->period_ms / 1000);
+    until.tv_nsec += (long)(outbox->period_ms % 1000) * 1000000;
+    until.tv_sec += until.tv_nsec / 1000000000;
+    until.tv_nsec %= 1000000000;
+    (void)pthread_mutex_lock(&outbox->lock);
+    if (!outbox->stopping)
+        (void)pthread_cond_timedwait(&outbox->wake, &outbox->lock, &until);
+    stopping = outbox->stopping;
+    (void)pthread_mutex_unlock(&outbox->lock);
+    return !stopping;
+}
+
+static void *
+run_outbox(void *argument)
+{
+    struct outbox *outbox = argument;
+    struct error err;
+
+    do
+        tell(outbox, publish_all(outbox, &err), &err);
+    while (wait_a_period(outbox));
+    /* What came up to the stop. */
+    tell(outbox, publish_all(outbox, &err), &err);
+    return NULL;
+}
+
+static void
+outbox_free(struct outbox *outbox)
+{
+    struct log *log, *next;
+
+    HASH_ITER(hh, outbox->logs, log, next) {
+        if (log->open)
+            audit_dir_close(&log->files);
+        HASH_DEL(outbox->logs, log);
+        free(log);
+    }
+    store_reader_close(outbox->reader);
+    (void)pthread_cond_destroy(&outbox->wake);
+    (void)pthread_mutex_destroy(&outbox->lock);
+    free(outbox->directory);
+    free(outbox->signer_socket);
+    free(outbox);
+}
+
+int
+outbox_start(struct loop *loop, const struct outbox_options *options,
+             struct outbox **outbox_out, struct error *err)
+{
+    struct outbox *outbox = memory_new(1, sizeof(*outbox));
+
+    outbox->loop = loop;
+    outbox->directory = memory_strdup(options->directory);
+    if (options->signer_socket != NULL)
+        outbox->signer_socket = memory_strdup(options->signer_socket);
+    outbox->period_ms = options->period_ms > 0 ? options->period_ms : 1000;
+    (void)pthread_mutex_init(&outbox->lock, NULL);
+    (void)pthread_cond_init(&outbox->wake, NULL);
+    if (file_make_directory(options->directory, 0750, err) != 0 ||
+        loop_reader(loop, &outbox->reader, err) != 0)
+        goto fail;
+    if (pthread_create(&outbox->thread, NULL, run_outbox, outbox) != 0) {
+        (void)error_set(err, ERROR_INTERNAL, "thread of the outbox");
+        goto fail;
+    }
+    *outbox_out = outbox;
+    return 0;
+fail:
+    outbox_free(outbox);
+    return -1;
+}
+
+void
+outbox_stop(struct outbox *outbox)
+{
+    if (outbox == NULL)
+        return;
+    (void)pthread_mutex_lock(&outbox->lock);
+    outbox->stopping = true;
+    (void)pthread_cond_signal(&outbox->wake);
+    (void)pthread_mutex_unlock(&outbox->lock);
+    (void)pthread_join(outbox->thread, NULL);
+    outbox_free(outbox);
+}
