@@ -435,6 +435,8 @@ agents_start(struct loop *loop, const struct agents_options *options,
     agents->loop = loop;
     agents->key = key;
     agents->started_ms = clock_mono_ms();
+    /* Numbers of an earlier run are never met again. */
+    agents->log_number = clock_wall_ms() * 1000;
     (void)pthread_mutex_init(&agents->lock, NULL);
     loop_on_durable(loop, on_durable, agents);
     loop_every(loop, AGENTS_TICK_MS, on_tick, agents);

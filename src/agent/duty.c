@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/duty.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static bool
+is_alive(const struct duty *duty)
+{
+    return duty->present && (duty->state == REPORT_STARTING ||
+                             duty->state == REPORT_RUNNING);
+}
+
+static enum duty_step
+stop(const struct duty *duty, int64_t now_ms)
+{
+    if (duty->term_ms == 0)
+        return DUTY_TERMINATE;
+    return now_ms - duty->term_ms >= DUTY_TERM_MS ? DUTY_KILL : DUTY_NOTHING;
+}
+
+static enum duty_step
+next_alive(const struct duty *duty, int64_t now_ms)
+{
+    switch (duty->want) {
+    case ORDER_RUN:
+        return DUTY_NOTHING;
+    case ORDER_NOTICE:
+        if (now_ms >= duty->deadline_ms)
+            return stop(duty, now_ms);
+        return duty->noticed_ms != duty->order_deadline_ms ? DUTY_NOTICE
+                                                           : DUTY_NOTHING;
+    case ORDER_STOP:
+        return stop(duty, now_ms);
+    }
+    return DUTY_NOTHING;
+}
+
+/* Nothing of it is there: it begins, or it is confirmed that it is gone. */
+static enum duty_step
+next_absent(const struct duty *duty)
+{
+    if (duty->ended || duty->want == ORDER_STOP)
+        return duty->released ? DUTY_NOTHING : DUTY_RELEASE;
+    return DUTY_START;
+}
+
+enum duty_step
+duty_next(const struct duty *duty, int64_t now_ms)
+{
+    if (duty->busy || now_ms < duty->retry_ms)
+        return DUTY_NOTHING;
+    /* What a newer incarnation has replaced goes without notice. */
+    if (duty->stale)
+        return duty->present ? DUTY_REMOVE : DUTY_NOTHING;
+    /* What nobody here was told about is left alone, and reported. */
+    if (!duty->ordered)
+        return DUTY_NOTHING;
+    if (is_alive(duty))
+        return next_alive(duty, now_ms);
+    if (duty->present)
+        return duty->acknowledged ? DUTY_REMOVE : DUTY_NOTHING;
+    return next_absent(duty);
+}
+
+/* Doubling waits, and one try a second at least. */
+static void
+back_off(struct duty *duty, int64_t now_ms)
+{
+    int64_t wait_ms = DUTY_RETRY_MIN_MS;
+
+    for (int i = 0; i < duty->tries && wait_ms < DUTY_RETRY_MAX_MS; i++)
+        wait_ms *= 2;
+    if (wait_ms > DUTY_RETRY_MAX_MS)
+        wait_ms = DUTY_RETRY_MAX_MS;
+    duty->tries++;
+    duty->retry_ms = now_ms + wait_ms;
+}
+
+static void
+end(struct duty *duty, enum report_state state, const char *why)
+{
+    duty->ended = true;
+    duty->state = state;
+    (void)snprintf(duty->failure, sizeof(duty->failure), "%.127s", why);
+}
+
+/* A conflict passes when an older incarnation or a scrub has ended; a busy
+ * runner answers later. */
+static void
+start_failed(struct duty *duty, const struct error *err, int64_t now_ms)
+{
+    if (err->code == ERROR_GONE)
+        end(duty, REPORT_GONE, err->text);
+    else if (err->code == ERROR_BUSY ||
+             (err->code == ERROR_CONFLICT &&
+              duty->tries < DUTY_CONFLICT_TRIES))
+        back_off(duty, now_ms);
+    else
+        end(duty, REPORT_START_FAILED, err->text);
+}
+
+static void
+step_failed(struct duty *duty, enum duty_step step, const struct error *err,
+            int64_t now_ms)
+{
+    if (step == DUTY_START) {
+        start_failed(duty, err, now_ms);
+        return;
+    }
+    /* TERM to a process that has just ended is as good as sent. */
+    if (step == DUTY_TERMINATE && err->code != ERROR_BUSY)
+        duty->term_ms = now_ms;
+    back_off(duty, now_ms);
+}
+
+static void
+step_done(struct duty *duty, enum duty_step step, int64_t now_ms)
+{
+    switch (step) {
+    case DUTY_NOTHING:
+    case DUTY_KILL:
+    case DUTY_START:
+        break;
+    case DUTY_NOTICE:
+        duty->noticed_ms = duty->order_deadline_ms;
+        break;
+    case DUTY_TERMINATE:
+        duty->term_ms = now_ms;
+        break;
+    case DUTY_REMOVE:
+        duty->removed = true;
+        duty->present = false;
+        break;
+    case DUTY_RELEASE:
+        duty->released = true;
+        break;
+    }
+}
+
+void
+duty_result(struct duty *duty, enum duty_step step, const struct error *err,
+            int64_t now_ms)
+{
+    duty->busy = false;
+    if (step == DUTY_START)
+        duty->begun = true;
+    if (err != NULL) {
+        step_failed(duty, step, err, now_ms);
+        return;
+    }
+    duty->tries = 0;
+    /* The engine shows the effect a moment later. */
+    duty->retry_ms = step == DUTY_START || step == DUTY_KILL ? now_ms + 50
+                                                             : 0;
+    step_done(duty, step, now_ms);
+}
+
+void
+duty_observe(struct duty *duty, const struct report_instance *shown)
+{
+    /* A view that was taken before the removal shows nothing new. */
+    if (shown == NULL || duty->removed) {
+        duty->present = false;
+        return;
+    }
+    duty->present = true;
+    duty->state = shown->state;
+    duty->exit_code = shown->exit_code;
+    duty->oom = shown->oom;
+    duty->cpu_us = shown->cpu_us;
+    duty->checkpoint_step = shown->checkpoint_step;
+    duty->checkpoint_ms = shown->checkpoint_ms;
+    (void)snprintf(duty->failure, sizeof(duty->failure), "%s",
+                   shown->failure);
+    duty->ended = shown->state == REPORT_EXITED ||
+                  shown->state == REPORT_START_FAILED;
+}
+
+bool
+duty_report(const struct duty *duty, struct report_instance *fact_out)
+{
+    bool preparing = duty->ordered && !duty->present && !duty->ended &&
+                     duty->want != ORDER_STOP;
+
+    if (duty->stale || (!duty->present && !duty->ended && !preparing))
+        return false;
+    *fact_out = (struct report_instance){
+        .instance = duty->instance,
+        .incarnation = duty->incarnation,
+        .state = preparing ? REPORT_PREPARING : duty->state,
+        .failure = duty->failure,
+        .exit_code = duty->exit_code,
+        .oom = duty->oom,
+        .cpu_us = duty->cpu_us,
+        .checkpoint_step = duty->checkpoint_step,
+        .checkpoint_ms = duty->checkpoint_ms,
+    };
+    return true;
+}
+
+bool
+duty_is_over(const struct duty *duty)
+{
+    return !duty->ordered && !duty->busy && !duty->present;
+}
