@@ -13,6 +13,7 @@
 #include "agent/roster.h"
 #include "base/clock.h"
 #include "base/digest.h"
+#include "base/json.h"
 #include "base/log.h"
 
 #define POLL_MS 8000
