@@ -154,6 +154,20 @@ check_class(const struct world *world, const struct tenant *tenant,
 }
 
 static bool
+check_amounts(const struct workload *workload, struct verdict *verdict)
+{
+    if (workload->instances >= 1 && workload->instances <= 4096 &&
+        workload->cpu_milli >= 0 && workload->memory_mib >= 0)
+        return true;
+    verdict_set(verdict, WORKLOAD_REJECTED, REASON_SHAPE,
+                "%" PRId64 " instances with %" PRId64 " milli-CPU and %" PRId64
+                " MiB each are not an amount that can be placed",
+                workload->instances, workload->cpu_milli,
+                workload->memory_mib);
+    return false;
+}
+
+static bool
 check_priority(const struct world *world, const struct tenant *tenant,
                const struct workload *workload, struct verdict *verdict)
 {
@@ -187,6 +201,7 @@ gate_check_policy(const struct gate *gate, const struct workload *workload,
     }
     return check_active(world, workload, verdict_out) &&
            check_class(world, tenant, workload, verdict_out) &&
+           check_amounts(workload, verdict_out) &&
            check_priority(world, tenant, workload, verdict_out);
 }
 

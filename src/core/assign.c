@@ -1,0 +1,331 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "core/assign.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/json.h"
+#include "core/lifecycle.h"
+#include "core/manifest.h"
+#include "core/usage.h"
+
+/* --- start --- */
+
+static struct instance *
+add_instance(struct estate *estate, struct changes *changes,
+             const struct workload *workload,
+             const struct place_request *request, uint32_t site,
+             int64_t number)
+{
+    char name[NAME_MAX_SIZE];
+    struct instance *instance;
+
+    (void)snprintf(name, sizeof(name), "%" PRId64 "-%" PRId64,
+                   workload->attempt, number);
+    instance = change_create(changes, KIND_INSTANCE,
+                             workload->object.self, name);
+    instance->number = number;
+    instance->attempt = workload->attempt;
+    instance->incarnation = 1;
+    instance->node = estate->sites[site].node;
+    instance->assigned_ms = changes->context.now_ms;
+    instance->uid_base = estate_next_uid(estate);
+    instance->address = estate_next_address(estate, request->tenant);
+    instance->project = workload->object.parent;
+    instance->pool = request->pool;
+    instance->class = workload->class;
+    instance->cpu_milli = workload->cpu_milli;
+    instance->memory_mib = workload->memory_mib;
+    assert(instance->uid_base > 0 && instance->address > 0);
+    estate_take_node(estate, site, workload->cpu_milli, workload->memory_mib);
+    return instance;
+}
+
+static void
+bind(struct estate *estate, struct changes *changes,
+     const struct workload *workload, const struct place_request *request,
+     struct ref instance, const struct part *part, int64_t milli)
+{
+    const struct card *seen = change_get(changes, part->card);
+    int64_t now_ms = changes->context.now_ms;
+    struct binding *binding;
+
+    usage_cut(changes, part->card);
+    if (seen->handover == HANDOVER_PENDING) {
+        /* The same tenant's card: there is nothing to hand over. */
+        struct card *card = change_update(changes, part->card);
+
+        card->handover = HANDOVER_CLEAN;
+    }
+    binding = change_create(changes, KIND_BINDING, instance, "");
+    binding->card = part->card;
+    binding->milli = milli;
+    binding->memory_mib = place_memory(request->class, part);
+    binding->from_ms = now_ms;
+    binding->cut_ms = now_ms;
+    binding->workload = workload->object.self;
+    binding->project = workload->object.parent;
+    binding->user = workload->user;
+    binding->pool = request->pool;
+    binding->class = workload->class;
+    estate_take(estate, part->card, request->tenant, milli,
+                binding->memory_mib);
+}
+
+/* Volumes that lie nowhere yet come to the node of their first user. */
+static void
+settle_volumes(struct changes *changes, const struct workload *workload,
+               struct ref node)
+{
+    struct ref volumes[MANIFEST_VOLUMES_MAX];
+    size_t count = manifest_volumes(changes->world, workload->spec, volumes,
+                                    MANIFEST_VOLUMES_MAX);
+
+    for (size_t i = 0; i < count; i++) {
+        const struct volume *volume = change_get(changes, volumes[i]);
+
+        if (volume != NULL && ref_is_none(volume->node))
+            ((struct volume *)change_update(changes, volumes[i]))->node =
+                node;
+    }
+}
+
+static struct workload *
+begin_attempt(struct changes *changes, struct ref ref)
+{
+    struct workload *workload = change_update(changes, ref);
+
+    reason_clear(workload);
+    workload->state = WORKLOAD_ASSIGNED;
+    workload->state_ms = changes->context.now_ms;
+    workload->attempt++;
+    workload->started_ms = 0;
+    workload->ended_ms = 0;
+    workload->next_try_ms = 0;
+    workload->exit_code = 0;
+    workload->oom = false;
+    return workload;
+}
+
+void
+assign_start(struct estate *estate, struct changes *changes,
+             const struct workload *present,
+             const struct place_request *request,
+             const struct placement *placement)
+{
+    struct ref self = present->object.self;
+    struct workload *workload;
+
+    assign_drop(estate, changes, self);
+    workload = begin_attempt(changes, self);
+    for (size_t i = 0; i < placement->count; i++) {
+        const struct seat *seat = &placement->seats[i];
+        struct ref instance =
+            add_instance(estate, changes, workload, request, seat->site,
+                         (int64_t)i)
+                ->object.self;
+
+        for (size_t k = 0; k < seat->part_count; k++)
+            bind(estate, changes, workload, request, instance,
+                 &estate->parts[seat->parts[k]], seat->milli);
+        settle_volumes(changes, workload, estate->sites[seat->site].node);
+    }
+}
+
+void
+assign_drop(struct estate *estate, struct changes *changes,
+            struct ref workload)
+{
+    if (ref_is_none(world_first_child(changes->world, KIND_HOLD, workload)))
+        return;
+    estate_drop_holds(estate, workload);
+    lifecycle_drop_holds(changes, workload);
+}
+
+/* --- nominate --- */
+
+static json_t *
+claim_json(const struct world *world, const char *rule,
+           const struct claim *claim)
+{
+    char node[NAME_MAX_SIZE + 16];
+
+    return json_pack("{s:s, s:s, s:I, s:I}", "rule", rule, "node",
+                     reason_node(node, world, claim->node), "used_milli",
+                     (json_int_t)claim->used, "guaranteed_milli",
+                     (json_int_t)claim->guaranteed);
+}
+
+/* What the victim may know: its own node's numbers and the rule, nothing of
+ * whom it makes room for. */
+static void
+stop_victim(struct estate *estate, struct changes *changes,
+            const struct reclaim_victim *victim)
+{
+    struct run *run = &estate->runs[victim->run];
+    scoped_buffer text = { 0 };
+    scoped_json proof = claim_json(changes->world,
+                                   reclaim_rule_text(victim->rule),
+                                   &victim->over);
+
+    json_object_set_new(
+        proof, "released_milli",
+        json_integer((json_int_t)run->demand.of[DIMENSION_CARDS]));
+    json_object_set_new(proof, "lost_milli_card_ms",
+                        json_integer((json_int_t)victim->lost_work));
+    json_object_set_new(proof, "time_ms",
+                        json_integer((json_int_t)changes->context.now_ms));
+    json_write(&text, proof);
+    lifecycle_stop(changes, run->workload, WORKLOAD_PREEMPTING, "preempted",
+                   buffer_text(&text));
+    estate_leave(estate, run);
+}
+
+/* The last deadline of those who make room, so that the nomination outlives
+ * their grace. */
+static int64_t
+last_deadline(const struct estate *estate, const struct changes *changes,
+              const struct reclaim_plan *plan)
+{
+    const struct platform *platform =
+        world_platform(changes->world, world_platform_ref(changes->world));
+    int64_t grace = plan->count > 0 ? 0 : platform->grace_max_ms;
+
+    for (size_t i = 0; i < plan->count; i++) {
+        const struct workload *workload = world_workload(
+            changes->world, estate->runs[plan->victims[i].run].workload);
+        int64_t own = lifecycle_grace(changes->world, workload);
+
+        if (own > grace)
+            grace = own;
+    }
+    return changes->context.now_ms + grace;
+}
+
+static void
+hold_parts(struct estate *estate, struct changes *changes,
+           const struct workload *workload,
+           const struct place_request *request,
+           const struct placement *placement, int64_t expires_ms)
+{
+    for (size_t i = 0; i < placement->count; i++) {
+        const struct seat *seat = &placement->seats[i];
+
+        for (size_t k = 0; k < seat->part_count; k++) {
+            const struct part *part = &estate->parts[seat->parts[k]];
+            struct hold *hold;
+
+            usage_cut(changes, part->card);
+            hold = change_create(changes, KIND_HOLD, workload->object.self,
+                                 "");
+            hold->card = part->card;
+            hold->milli = seat->milli;
+            hold->memory_mib = place_memory(request->class, part);
+            hold->expires_ms = expires_ms;
+            estate_hold(estate, part->card, request->tenant, hold->milli,
+                        hold->memory_mib);
+        }
+        estate_hold_node(estate, seat->site, workload->cpu_milli,
+                         workload->memory_mib);
+    }
+}
+
+/* The sentence goes by the rule of the first victim. */
+static void
+say_nominated(struct verdict *verdict, const struct changes *changes,
+              const struct demand *demand, const struct reclaim_plan *plan)
+{
+    char cards[REASON_AMOUNT_MAX], node[NAME_MAX_SIZE + 16];
+    int64_t need = demand->of[DIMENSION_CARDS];
+    const struct reclaim_victim *first =
+        plan->count > 0 ? &plan->victims[0] : NULL;
+
+    reason_amount(cards, DIMENSION_CARDS, need);
+    if (first == NULL)
+        verdict_set(verdict, WORKLOAD_QUEUED, REASON_RECLAIMING,
+                    "%s are kept for it as they are given back; it starts "
+                    "when all are free and clean",
+                    cards);
+    else if (first->rule == RECLAIM_GUARANTEE)
+        verdict_set(verdict, WORKLOAD_QUEUED, REASON_RECLAIMING,
+                    "%s are being freed for it by the guarantee of %s; it "
+                    "starts when all are given back and clean",
+                    cards, reason_node(node, changes->world,
+                                       first->claim.node));
+    else
+        verdict_set(verdict, WORKLOAD_QUEUED, REASON_RECLAIMING,
+                    "%s are being freed for it by its priority; it starts "
+                    "when all are given back and clean",
+                    cards);
+    verdict_numbers(verdict, need, 0, AMOUNT_NONE);
+}
+
+static void
+prove(struct changes *changes, struct workload *workload,
+      const struct demand *demand, const struct reclaim_plan *plan)
+{
+    const struct reclaim_victim *first = &plan->victims[0];
+    scoped_buffer text = { 0 };
+    scoped_json proof =
+        claim_json(changes->world, reclaim_rule_text(first->rule),
+                   first->rule == RECLAIM_GUARANTEE ? &first->claim
+                                                    : &first->over);
+
+    json_object_set_new(
+        proof, "need_milli",
+        json_integer((json_int_t)demand->of[DIMENSION_CARDS]));
+    json_object_set_new(
+        proof, "alternatives",
+        json_string("no place without stopping others, in no pool"));
+    json_object_set_new(proof, "time_ms",
+                        json_integer((json_int_t)changes->context.now_ms));
+    if (first->rule != RECLAIM_GUARANTEE) {
+        json_object_del(proof, "node");
+        json_object_del(proof, "used_milli");
+        json_object_del(proof, "guaranteed_milli");
+    }
+    json_write(&text, proof);
+    change_doc(changes, &workload->proof, buffer_text(&text));
+}
+
+/* The same amounts as an estate made from the holds would count. */
+static void
+promise(struct estate *estate, const struct changes *changes,
+        const struct workload *workload, const struct place_request *request,
+        const struct placement *placement)
+{
+    const struct part *first = &estate->parts[placement->seats[0].parts[0]];
+    struct demand demand;
+
+    quota_demand(changes->world, workload, request->pool, first->memory_mib,
+                 &demand);
+    quota_charge(changes->world, &demand, &estate->promised, 1);
+}
+
+void
+assign_nominate(struct estate *estate, struct changes *changes,
+                const struct workload *present, const struct demand *demand,
+                const struct place_request *request,
+                const struct reclaim_plan *plan)
+{
+    const struct platform *platform =
+        world_platform(changes->world, world_platform_ref(changes->world));
+    int64_t expires_ms =
+        last_deadline(estate, changes, plan) + platform->hold_ms;
+    struct ref self = present->object.self;
+    struct workload *workload;
+    struct verdict verdict;
+
+    assign_drop(estate, changes, self);
+    for (size_t i = 0; i < plan->count; i++)
+        stop_victim(estate, changes, &plan->victims[i]);
+    workload = change_update(changes, self);
+    say_nominated(&verdict, changes, demand, plan);
+    reason_put(workload, &verdict, changes->context.now_ms);
+    if (plan->count > 0)
+        prove(changes, workload, demand, plan);
+    hold_parts(estate, changes, workload, request, &plan->placement,
+               expires_ms);
+    promise(estate, changes, workload, request, &plan->placement);
+}

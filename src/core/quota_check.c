@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <inttypes.h>
+#include <string.h>
+
+#include "core/quota.h"
+
+/* Are the numbers of a quota consistent with the tree?  See quota.h. */
+
+static int64_t
+plus(int64_t a, int64_t b)
+{
+    int64_t sum;
+
+    return __builtin_add_overflow(a, b, &sum) ? INT64_MAX : sum;
+}
+
+/* Milli-cards that one tenant may get; AMOUNT_MAX before there are cards. */
+static int64_t
+most_of(const struct world *world, struct ref pool)
+{
+    const struct platform *platform =
+        world_platform(world, world_platform_ref(world));
+    int64_t cards = 0;
+
+    world_each(world, KIND_CARD, ref)
+        cards += ref_is_none(pool) ||
+                 ref_equal(world_ancestor(world, KIND_POOL, ref), pool);
+    return cards > 0 ? cards * platform->tenant_limit_permille : AMOUNT_MAX;
+}
+
+static bool
+same_scope(const struct quota *a, const struct quota *b)
+{
+    return a->dimension == b->dimension && ref_equal(a->pool, b->pool) &&
+           ref_equal(a->class, b->class);
+}
+
+/* The quota of the same scope at a node, but not self; NULL without one. */
+static const struct quota *
+peer_at(const struct changes *changes, struct ref node,
+        const struct quota *self)
+{
+    world_each_child(changes->world, KIND_QUOTA, node, ref) {
+        const struct quota *quota = change_get(changes, ref);
+
+        if (quota != NULL && !ref_equal(ref, self->object.self) &&
+            same_scope(quota, self))
+            return quota;
+    }
+    return NULL;
+}
+
+/* The nearest quota of the same scope above a node. */
+static const struct quota *
+peer_above(const struct changes *changes, struct ref node,
+           const struct quota *self)
+{
+    const struct quota *quota = NULL;
+
+    while (quota == NULL && !ref_is_none(node)) {
+        node = world_parent(changes->world, node);
+        if (!ref_is_none(node))
+            quota = peer_at(changes, node, self);
+    }
+    return quota;
+}
+
+/* Guarantees of the same scope right below a node, self's new one counted:
+ * those whose nearest quota above sits there (on the platform: those of
+ * tenants). */
+static int64_t
+guaranteed_below(const struct changes *changes, struct ref node,
+                 const struct quota *self)
+{
+    int64_t sum = self->guaranteed;
+
+    world_each(changes->world, KIND_QUOTA, ref) {
+        const struct quota *quota = change_get(changes, ref);
+        const struct quota *above;
+
+        if (quota == NULL || ref_equal(ref, self->object.self) ||
+            !same_scope(quota, self) ||
+            ref_equal(quota->object.parent, node) ||
+            !world_is_below(changes->world, quota->object.parent, node))
+            continue;
+        above = peer_above(changes, quota->object.parent, self);
+        if (above == NULL ? quota->object.parent.kind == KIND_TENANT
+                          : ref_equal(above->object.parent, node))
+            sum = plus(sum, quota->guaranteed);
+    }
+    return sum;
+}
+
+/* Milli-cards that a guarantee of this scope can be met with. */
+static int64_t
+healthy_capacity(const struct changes *changes, const struct quota *quota)
+{
+    const struct class *class = world_class(changes->world, quota->class);
+    int64_t cards = 0;
+
+    world_each(changes->world, KIND_CARD, ref) {
+        const struct card *card = change_get(changes, ref);
+
+        if (card == NULL || card->missing || card->health != HEALTH_HEALTHY ||
+            (!ref_is_none(quota->pool) &&
+             !ref_equal(world_ancestor(changes->world, KIND_POOL, ref),
+                        quota->pool)))
+            continue;
+        if (class != NULL &&
+            ((class->vendor[0] != '\0' &&
+              strcmp(class->vendor, card->vendor) != 0) ||
+             (class->model[0] != '\0' &&
+              strcmp(class->model, card->model) != 0) ||
+             card->memory_mib < class->min_memory_mib))
+            continue;
+        cards++;
+    }
+    return cards * 1000;
+}
+
+static int
+check_parent(const struct changes *changes, const struct quota *quota,
+             struct error *err)
+{
+    char node[NAME_MAX_SIZE + 16], a[REASON_AMOUNT_MAX],
+        b[REASON_AMOUNT_MAX];
+    const struct quota *above =
+        peer_above(changes, quota->object.parent, quota);
+    int64_t sum;
+
+    if (above == NULL) {
+        if (quota->guaranteed > 0 &&
+            quota->object.parent.kind != KIND_TENANT &&
+            quota->object.parent.kind != KIND_PLATFORM)
+            return error_set(err, ERROR_QUOTA,
+                             "%s would be guaranteed, and nothing above "
+                             "guarantees %s in this scope",
+                             reason_amount(a, quota->dimension,
+                                           quota->guaranteed),
+                             reason_dimension(quota->dimension));
+        return 0;
+    }
+    reason_node(node, changes->world, above->object.parent);
+    if (above->limit != AMOUNT_NONE && quota->limit != AMOUNT_NONE &&
+        quota->limit > above->limit)
+        return error_set(err, ERROR_QUOTA,
+                         "the limit would be %s, that of %s is %s",
+                         reason_amount(a, quota->dimension, quota->limit),
+                         node,
+                         reason_amount(b, quota->dimension, above->limit));
+    /* The platform's own quota guarantees nothing unless it says so. */
+    if (above->object.parent.kind == KIND_PLATFORM && above->guaranteed == 0)
+        return 0;
+    sum = guaranteed_below(changes, above->object.parent, quota);
+    if (quota->guaranteed > 0 && sum > above->guaranteed)
+        return error_set(err, ERROR_QUOTA,
+                         "the guarantees below %s would sum to %s, its own "
+                         "is %s",
+                         node, reason_amount(a, quota->dimension, sum),
+                         reason_amount(b, quota->dimension,
+                                       above->guaranteed));
+    return 0;
+}
+
+static int
+check_children(const struct changes *changes, const struct quota *quota,
+               struct error *err)
+{
+    char a[REASON_AMOUNT_MAX], b[REASON_AMOUNT_MAX];
+    int64_t sum;
+
+    if (quota->object.parent.kind == KIND_PLATFORM && quota->guaranteed == 0)
+        return 0;
+    sum = guaranteed_below(changes, quota->object.parent, quota) -
+          quota->guaranteed;
+    if (sum > quota->guaranteed)
+        return error_set(err, ERROR_QUOTA,
+                         "the guarantee would be %s, those below it sum to "
+                         "%s",
+                         reason_amount(a, quota->dimension,
+                                       quota->guaranteed),
+                         reason_amount(b, quota->dimension, sum));
+    return 0;
+}
+
+static int
+check_capacity(const struct changes *changes, const struct quota *quota,
+               struct error *err)
+{
+    struct ref top = world_platform_ref(changes->world);
+    char a[REASON_AMOUNT_MAX], b[REASON_AMOUNT_MAX];
+    int64_t sum, have = healthy_capacity(changes, quota), most;
+    const struct quota *before = world_quota(changes->world,
+                                             quota->object.self);
+
+    if (before == NULL || quota->guaranteed > before->guaranteed) {
+        sum = guaranteed_below(changes, top, quota);
+        if (quota->guaranteed > 0 && sum > have)
+            return error_set(err, ERROR_QUOTA,
+                             "the guarantees of all tenants would sum to %s, "
+                             "%s are healthy",
+                             reason_amount(a, quota->dimension, sum),
+                             reason_amount(b, quota->dimension, have));
+    }
+    most = most_of(changes->world, quota->pool);
+    if (quota->limit != AMOUNT_NONE && ref_is_none(quota->class) &&
+        (before == NULL || quota->limit > before->limit) &&
+        quota->limit > most)
+        return error_set(err, ERROR_QUOTA,
+                         "the limit would be %s, one tenant may get at most "
+                         "%s",
+                         reason_amount(a, quota->dimension, quota->limit),
+                         reason_amount(b, quota->dimension, most));
+    return 0;
+}
+
+int
+quota_check(const struct changes *changes, const struct quota *quota,
+            struct error *err)
+{
+    bool usage = quota->dimension >= DIMENSION_CARD_TIME;
+    bool counted = quota->dimension == DIMENSION_WORKLOADS ||
+                   quota->dimension == DIMENSION_INSTANCES;
+
+    if (quota->guaranteed > 0 && (usage || counted))
+        return error_field(err, "/guaranteed",
+                           "/guaranteed is for capacity, %s has limits only",
+                           reason_dimension(quota->dimension));
+    if (quota->limit != AMOUNT_NONE && quota->guaranteed > quota->limit)
+        return error_field(err, "/guaranteed",
+                           "/guaranteed is %" PRId64
+                           ", above the limit of %" PRId64,
+                           quota->guaranteed, quota->limit);
+    if (peer_at(changes, quota->object.parent, quota) != NULL)
+        return error_set(err, ERROR_CONFLICT,
+                         "there is a quota for %s of this pool and class "
+                         "here already",
+                         reason_dimension(quota->dimension));
+    if (check_parent(changes, quota, err) < 0 ||
+        check_children(changes, quota, err) < 0)
+        return -1;
+    if (quota->dimension == DIMENSION_CARDS &&
+        quota->object.parent.kind == KIND_TENANT)
+        return check_capacity(changes, quota, err);
+    return 0;
+}

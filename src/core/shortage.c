@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "core/shortage.h"
+
+#include <inttypes.h>
+
+/* "4 x h100.1 in pool a" */
+#define WHAT_MAX (2 * NAME_MAX_SIZE + 40)
+static const char *
+what(char text[WHAT_MAX], const struct world *world,
+     const struct place_request *request)
+{
+    const struct pool *pool = world_pool(world, request->pool);
+
+    (void)snprintf(text, WHAT_MAX, "%" PRId64 " x %s in pool %s",
+                   request->instances, request->class->object.name,
+                   pool != NULL ? pool->object.name : "?");
+    return text;
+}
+
+/* Cards (shares) that all instances need together. */
+static int64_t
+units_needed(const struct place_request *request)
+{
+    int64_t count = request->class->form == FORM_WHOLE ? request->class->count
+                                                       : 1;
+
+    return count * request->instances;
+}
+
+static void
+say_node(const struct place_request *request,
+         const struct place_tally *tally, const char *asked,
+         struct verdict *verdict)
+{
+    verdict_set(verdict, WORKLOAD_QUEUED, REASON_NODE,
+                "%s needed with %" PRId64 " milli-CPU and %" PRId64
+                " MiB each: cards are free, but their nodes have room for "
+                "%" PRId64 " such instances; it starts when work there ends",
+                asked, request->cpu_milli, request->memory_mib, tally->fit);
+    verdict_numbers(verdict, request->instances, tally->fit, AMOUNT_NONE);
+}
+
+static void
+say_fragmented(int64_t need, const struct place_request *request,
+               const struct place_tally *tally, const char *asked,
+               struct verdict *verdict)
+{
+    bool whole = request->class->form == FORM_WHOLE;
+
+    verdict_set(verdict, WORKLOAD_QUEUED, REASON_FRAGMENTED,
+                "%s needed, %s on one node: %" PRId64
+                " are free, but at most %" PRId64
+                " on one node; it starts when a node has enough",
+                asked, request->one_node || !whole ? "all" : "each instance",
+                tally->free, tally->largest);
+    verdict_numbers(verdict, need, tally->free, tally->largest);
+}
+
+/* The first filter that keeps back what is missing. */
+static void
+say_capacity(int64_t need, const struct place_tally *tally,
+             const char *asked, struct verdict *verdict)
+{
+    static const struct {
+        enum place_filter filter;
+        enum reason reason;
+        const char *text;
+    } causes[] = {
+        { FILTER_HANDOVER, REASON_HANDOVER,
+          "are being cleaned after their last use; it starts when enough are "
+          "clean" },
+        { FILTER_HELD, REASON_PRIORITY,
+          "are kept for work that goes first; it starts when enough are free" },
+        { FILTER_HEALTH, REASON_HEALTH,
+          "are not healthy; it starts when they are, or when others are free" },
+        { FILTER_FOREIGN, REASON_HEALTH,
+          "run something that the platform did not start; it starts when "
+          "that is gone, or when others are free" },
+        { FILTER_LEASE, REASON_HEALTH,
+          "are on nodes that do not answer; it starts when they do, or when "
+          "others are free" },
+        { FILTER_NODE_STATE, REASON_NODE,
+          "are on nodes that take no work; it starts when they do, or when "
+          "others are free" },
+    };
+    enum reason reason = REASON_CAPACITY;
+    const char *text = NULL;
+    int64_t count = 0;
+
+    for (size_t i = 0; i < sizeof(causes) / sizeof(causes[0]); i++)
+        if (text == NULL && tally->out_cards[causes[i].filter] > 0 &&
+            tally->free + tally->out_cards[causes[i].filter] >= need) {
+            reason = causes[i].reason;
+            text = causes[i].text;
+            count = tally->out_cards[causes[i].filter];
+        }
+    if (text != NULL)
+        verdict_set(verdict, WORKLOAD_QUEUED, reason,
+                    "%s needed, %" PRId64 " free now, %" PRId64 " more %s",
+                    asked, tally->free, count, text);
+    else
+        verdict_set(verdict, WORKLOAD_QUEUED, REASON_CAPACITY,
+                    "%s needed, %" PRId64
+                    " free now; it starts when enough work there ends",
+                    asked, tally->free);
+    verdict_numbers(verdict, need, tally->free, AMOUNT_NONE);
+}
+
+void
+shortage_say(const struct world *world, const struct place_request *request,
+             const struct place_tally *tally, struct verdict *verdict_out)
+{
+    char asked[WHAT_MAX];
+    int64_t need = units_needed(request);
+
+    what(asked, world, request);
+    if (tally->free < need || need == 0) {
+        if (need == 0)
+            say_node(request, tally, asked, verdict_out);
+        else
+            say_capacity(need, tally, asked, verdict_out);
+    } else if (tally->out_nodes[FILTER_CPU] + tally->out_nodes[FILTER_MEMORY] >
+                   0 ||
+               tally->largest >= need) {
+        say_node(request, tally, asked, verdict_out);
+    } else {
+        say_fragmented(need, request, tally, asked, verdict_out);
+    }
+}

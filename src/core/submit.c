@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "core/submit.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "core/gate.h"
+#include "core/lifecycle.h"
+#include "core/object.h"
+
+/* What an instance gets when the request does not say. */
+#define CPU_DEFAULT_MILLI 1000
+#define MEMORY_DEFAULT_MIB 1024
+
+static const struct platform *
+platform_of(const struct world *world)
+{
+    return world_platform(world, world_platform_ref(world));
+}
+
+/* The priority that goes with the project's class, else the lowest one. */
+static struct ref
+default_priority(const struct world *world, const struct project *project)
+{
+    static const char *const names[] = { "production", "development",
+                                         "research", "research" };
+    struct ref platform = world_platform_ref(world);
+    struct ref lowest = { 0 };
+    struct ref named = world_find_name(world, KIND_PRIORITY, platform,
+                                       names[project->class]);
+
+    if (!ref_is_none(named))
+        return named;
+    world_each(world, KIND_PRIORITY, ref)
+        if (ref_is_none(lowest) || world_priority(world, ref)->value <
+                                       world_priority(world, lowest)->value)
+            lowest = ref;
+    return lowest;
+}
+
+static void
+set_defaults(const struct world *world, struct workload *workload,
+             struct ref project)
+{
+    const struct platform *platform = platform_of(world);
+
+    workload->instances = 1;
+    workload->cpu_milli = CPU_DEFAULT_MILLI;
+    workload->memory_mib = MEMORY_DEFAULT_MIB;
+    workload->preemptible = true;
+    workload->priority =
+        default_priority(world, world_project(world, project));
+    workload->max_run_ms = platform->max_run_default_ms;
+}
+
+/* The platform's bounds on what a workload may claim for itself. */
+static int
+check_bounds(const struct world *world, const struct workload *workload,
+             struct error *err)
+{
+    const struct platform *platform = platform_of(world);
+
+    if (workload->grace_ms > platform->grace_max_ms)
+        return error_field(err, "/grace_ms",
+                           "/grace_ms is %" PRId64
+                           ", the platform allows at most %" PRId64,
+                           workload->grace_ms, platform->grace_max_ms);
+    if (workload->restarts > platform->restart_max)
+        return error_field(err, "/restarts",
+                           "/restarts is %" PRId64
+                           ", the platform allows at most %" PRId64,
+                           workload->restarts, platform->restart_max);
+    return 0;
+}
+
+static int
+check_spec(struct changes *changes, struct workload *workload,
+           struct error *err)
+{
+    scoped_json spec = NULL;
+    scoped_json canonical = NULL;
+    scoped_buffer text = { 0 };
+
+    if (workload->spec == NULL)
+        return error_field(err, "/spec", "/spec is missing");
+    spec = json_read(workload->spec->bytes, workload->spec->size, err);
+    if (spec == NULL)
+        return -1;
+    if (manifest_check(changes->world, workload->object.parent, spec, "/spec",
+                       &canonical, err) < 0)
+        return -1;
+    json_write(&text, canonical);
+    change_doc(changes, &workload->spec, buffer_text(&text));
+    return 0;
+}
+
+/* What the actor does not see was never there. */
+static int
+check_seen(const struct granted *granted, const char *field, struct ref ref,
+           struct error *err)
+{
+    if (ref_is_none(ref) || access_visible(granted, ref))
+        return 0;
+    return error_field(err, field, "%s: there is no such %s", field,
+                       field + 1);
+}
+
+static int
+check_targets(const struct granted *granted, const struct workload *workload,
+              struct ref given, struct error *err)
+{
+    if (check_seen(granted, "/class", workload->class, err) < 0 ||
+        check_seen(granted, "/pool", workload->pool, err) < 0)
+        return -1;
+    return ref_equal(workload->priority, given)
+               ? 0
+               : check_seen(granted, "/priority", workload->priority, err);
+}
+
+/* A new name below the project. */
+static int
+check_name(const struct changes *changes, const struct workload *workload,
+           struct error *err)
+{
+    const struct object *object = &workload->object;
+
+    if (object->name[0] == '\0')
+        return error_field(err, "/name", "/name is missing");
+    if (!ref_is_none(world_find_name(changes->world, KIND_WORKLOAD,
+                                     object->parent, object->name)))
+        return error_set(err, ERROR_CONFLICT,
+                         "the project has a workload named %s already",
+                         object->name);
+    return 0;
+}
+
+/* What the gate says: refused for good, or the first state and reason. */
+static int
+pass_gate(struct changes *changes, struct workload *workload,
+          struct error *err)
+{
+    int64_t now_ms = changes->context.now_ms;
+    struct verdict verdict;
+    struct gate gate;
+
+    gate_init(&gate, changes->world, NULL, now_ms, changes->arena);
+    if (gate_check(&gate, workload, &verdict))
+        verdict_set(&verdict, WORKLOAD_QUEUED, REASON_NOT_EVALUATED,
+                    "submitted; not yet evaluated");
+    else if (verdict.state == WORKLOAD_REJECTED)
+        return error_set(err,
+                         verdict.reason == REASON_POLICY ? ERROR_DENIED
+                                                         : ERROR_QUOTA,
+                         "%s", verdict.text);
+    reason_put(workload, &verdict, now_ms);
+    workload->state_ms = now_ms;
+    workload->submitted_ms = now_ms;
+    return 0;
+}
+
+int
+submit_workload(const struct granted *granted, struct changes *changes,
+                struct ref project, const json_t *body,
+                struct ref *workload_out, struct error *err)
+{
+    const struct world *world = granted_world(granted);
+    struct workload *workload;
+    struct ref standard;
+
+    if (world_project(world, project) == NULL)
+        return error_set(err, ERROR_INVALID,
+                         "a workload is submitted to a project");
+    workload = change_create(changes, KIND_WORKLOAD, project, "");
+    set_defaults(world, workload, project);
+    standard = workload->priority;
+    if (object_read_json(changes, KIND_WORKLOAD, body, true, workload, err) <
+            0 ||
+        check_targets(granted, workload, standard, err) < 0 ||
+        check_name(changes, workload, err) < 0 ||
+        check_bounds(world, workload, err) < 0 ||
+        check_spec(changes, workload, err) < 0)
+        return -1;
+    workload->user = granted_actor(granted)->subject;
+    if (pass_gate(changes, workload, err) < 0)
+        return -1;
+    *workload_out = workload->object.self;
+    return 0;
+}
+
+/* --- what can be done with it later --- */
+
+static const struct workload *
+find(const struct granted *granted, struct ref ref, struct error *err)
+{
+    const struct workload *workload =
+        world_workload(granted_world(granted), ref);
+
+    if (workload == NULL)
+        (void)access_not_found(err);
+    return workload;
+}
+
+static int
+refuse_state(const struct workload *workload, const char *verb,
+             struct error *err)
+{
+    return error_set(err, ERROR_CONFLICT, "a workload that is %s cannot be %s",
+                     reason_state(workload->state), verb);
+}
+
+int
+submit_cancel(const struct granted *granted, struct changes *changes,
+              struct ref ref, struct error *err)
+{
+    const struct workload *present = find(granted, ref, err);
+    struct workload *workload;
+
+    if (present == NULL)
+        return -1;
+    if (present->state == WORKLOAD_CANCELLED ||
+        present->state == WORKLOAD_CANCELLING)
+        return 0;
+    if (lifecycle_is_over(present->state))
+        return refuse_state(present, "cancelled", err);
+    if (lifecycle_is_live(present->state)) {
+        lifecycle_stop(changes, ref, WORKLOAD_CANCELLING, "cancelled", NULL);
+        return 0;
+    }
+    workload = change_update(changes, ref);
+    reason_clear(workload);
+    workload->state = WORKLOAD_CANCELLED;
+    workload->state_ms = changes->context.now_ms;
+    workload->ended_ms = changes->context.now_ms;
+    lifecycle_drop_holds(changes, ref);
+    return 0;
+}
+
+int
+submit_hold(const struct granted *granted, struct changes *changes,
+            struct ref ref, struct error *err)
+{
+    const struct workload *present = find(granted, ref, err);
+    struct verdict verdict;
+
+    if (present == NULL)
+        return -1;
+    if (present->state == WORKLOAD_HELD)
+        return 0;
+    if (!lifecycle_is_waiting(present->state))
+        return refuse_state(present, "held", err);
+    verdict_set(&verdict, WORKLOAD_HELD, REASON_HELD_BY_USER,
+                "held by a user; it competes again when it is released");
+    reason_put(change_update(changes, ref), &verdict,
+               changes->context.now_ms);
+    lifecycle_drop_holds(changes, ref);
+    return 0;
+}
+
+int
+submit_release(const struct granted *granted, struct changes *changes,
+               struct ref ref, struct error *err)
+{
+    const struct workload *present = find(granted, ref, err);
+    struct verdict verdict;
+
+    if (present == NULL)
+        return -1;
+    if (present->state == WORKLOAD_GATED || present->state == WORKLOAD_QUEUED)
+        return 0;
+    if (present->state != WORKLOAD_HELD)
+        return refuse_state(present, "released", err);
+    verdict_set(&verdict, WORKLOAD_QUEUED, REASON_NOT_EVALUATED,
+                "released by a user; not yet evaluated");
+    reason_put(change_update(changes, ref), &verdict,
+               changes->context.now_ms);
+    return 0;
+}
+
+/* Bindings and instances are history: they leave the memory, not the store. */
+static void
+retire_instance(struct changes *changes, struct ref instance)
+{
+    world_each_child(changes->world, KIND_BINDING, instance, binding)
+        change_evict(changes, binding);
+    change_evict(changes, instance);
+}
+
+int
+submit_delete(const struct granted *granted, struct changes *changes,
+              struct ref ref, struct error *err)
+{
+    const struct workload *present = find(granted, ref, err);
+
+    if (present == NULL)
+        return -1;
+    if (!lifecycle_is_over(present->state))
+        return refuse_state(present, "deleted; cancel it first", err);
+    world_each_child(changes->world, KIND_INSTANCE, ref, instance)
+        if (world_instance(changes->world, instance)->state !=
+            INSTANCE_RELEASED)
+            return error_set(err, ERROR_CONFLICT,
+                             "an instance of it is not confirmed as gone");
+    world_each_child(changes->world, KIND_INSTANCE, ref, instance)
+        retire_instance(changes, instance);
+    lifecycle_drop_holds(changes, ref);
+    world_each_child(changes->world, KIND_ALARM, ref, alarm)
+        change_delete(changes, alarm);
+    change_delete(changes, ref);
+    return 0;
+}
