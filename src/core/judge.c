@@ -363,7 +363,8 @@ is_public(const struct question *question)
     const struct world *world = question->world;
     struct ref parent;
 
-    if (!verb_is(question->verb, VERB_PUBLIC) || question->depth < 2)
+    if (!verb_is(question->verb, VERB_PUBLIC) || question->depth < 2 ||
+        question->object.kind != verb_kind(question->verb))
         return false;
     parent = question->path[1];
     if (!world_is_below(world, question->actor->subject, parent) ||

@@ -1,0 +1,922 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <jansson.h>
+
+#include "core/network.h"
+#include "core/resource.h"
+#include "tests/unit/core/people.h"
+
+/*
+ * Properties of access over generated worlds: random people, roles, grants
+ * with windows and networks, denies, ceilings, keys and suspensions.  The
+ * same seed makes the same worlds.
+ */
+
+#define WORLDS 250
+#define QUESTIONS 100 /* of each world: 25,000 cases a property */
+#define MOST_CASES (WORLDS * QUESTIONS * 4 / 5)
+#define SUBJECTS 12
+#define ROLES 6
+#define OBJECTS 24
+
+struct lab {
+    struct people p;
+    uint64_t random;
+    struct ref roles[ROLES];
+    struct ref nodes[8];
+    struct ref objects[OBJECTS];
+    size_t object_count;
+    struct actor actors[SUBJECTS];
+};
+
+static uint64_t
+draw(struct lab *lab, uint64_t below)
+{
+    uint64_t z = (lab->random += UINT64_C(0x9E3779B97F4A7C15));
+
+    z = (z ^ (z >> 30)) * UINT64_C(0xBF58476D1CE4E5B9);
+    z = (z ^ (z >> 27)) * UINT64_C(0x94D049BB133111EB);
+    return (z ^ (z >> 31)) % below;
+}
+
+static bool
+chance(struct lab *lab, uint64_t percent)
+{
+    return draw(lab, 100) < percent;
+}
+
+static struct verbs
+some_verbs(struct lab *lab, uint64_t percent)
+{
+    struct verbs set = { { 0 } };
+
+    for (int i = 0; i < VERB_COUNT; i++)
+        if (chance(lab, percent))
+            verbs_add(&set, (enum verb)i);
+    return set;
+}
+
+static enum verb
+a_verb(struct lab *lab)
+{
+    return (enum verb)draw(lab, VERB_COUNT);
+}
+
+static struct ref
+an_object(struct lab *lab)
+{
+    return lab->objects[draw(lab, lab->object_count)];
+}
+
+static struct ref
+a_node(struct lab *lab)
+{
+    return lab->nodes[draw(lab, 6)];
+}
+
+static const char *
+networks(struct lab *lab)
+{
+    static const char *const lists[] = { "", "", "", "192.0.2.0/24",
+                                         "10.0.0.0/8" };
+
+    return lists[draw(lab, 5)];
+}
+
+static struct ref
+some_grant(struct lab *lab, struct ref subject)
+{
+    struct changes *changes = people_begin(&lab->p);
+    struct grant *grant =
+        change_create(changes, KIND_GRANT, a_node(lab), "");
+    struct ref ref = grant->object.self;
+
+    grant->subject = subject;
+    grant->role = lab->roles[draw(lab, ROLES)];
+    grant->use = some_verbs(lab, 90);
+    grant->give = some_verbs(lab, 50);
+    if (chance(lab, 20))
+        grant->from_ms = lab->p.now_ms + (int64_t)draw(lab, 3) - 1;
+    if (chance(lab, 20))
+        grant->to_ms = lab->p.now_ms + (int64_t)draw(lab, 3) - 1;
+    (void)snprintf(grant->sources, sizeof(grant->sources), "%s",
+                   networks(lab));
+    world_apply(lab->p.world, changes);
+    return ref;
+}
+
+static void
+make_roles(struct lab *lab)
+{
+    struct changes *changes = people_begin(&lab->p);
+
+    for (size_t i = 0; i < ROLES; i++) {
+        struct role *role =
+            change_create(changes, KIND_ROLE, lab->p.platform, "");
+
+        role->verbs = some_verbs(lab, 30);
+        role->give = some_verbs(lab, 30);
+        lab->roles[i] = role->object.self;
+    }
+    world_apply(lab->p.world, changes);
+}
+
+static void
+add_object(struct lab *lab, struct ref ref)
+{
+    assert_true(lab->object_count < OBJECTS);
+    lab->objects[lab->object_count++] = ref;
+}
+
+static void
+make_objects(struct lab *lab)
+{
+    struct people *p = &lab->p;
+    struct ref nodes[] = { p->platform, p->red,   p->unit,
+                           p->alpha,    p->beta,  p->blue,
+                           p->gamma,    p->shared };
+
+    memcpy(lab->nodes, nodes, sizeof(nodes));
+    for (size_t i = 0; i < 8; i++)
+        add_object(lab, nodes[i]);
+    add_object(lab, p->alpha_job);
+    add_object(lab, p->gamma_job);
+    add_object(lab, p->alpha_data);
+    add_object(lab, p->rita);
+    add_object(lab, p->bot);
+    add_object(lab, p->root);
+    add_object(lab, p->class);
+    add_object(lab, people_put(p, KIND_QUOTA, p->red, ""));
+    add_object(lab, people_put(p, KIND_QUOTA, p->alpha, ""));
+    add_object(lab, people_put(p, KIND_CEILING, p->beta, ""));
+    add_object(lab, people_put(p, KIND_ALARM, p->alpha_job, ""));
+    add_object(lab, world_first_index(p->world, KIND_GRANT, 0, p->dev));
+}
+
+static void
+make_actors(struct lab *lab)
+{
+    struct people *p = &lab->p;
+    struct ref people[] = { p->root, p->sec, p->aud, p->ops, p->rita,
+                            p->pat,  p->dev, p->eve, p->bea, p->bob };
+    struct ref none = { 0 };
+
+    for (size_t i = 0; i < 10; i++) {
+        lab->actors[i] = people_login(p, people[i]);
+        if (chance(lab, 60))
+            (void)some_grant(lab, people[i]);
+        if (chance(lab, 30))
+            (void)some_grant(lab, people[i]);
+    }
+    lab->actors[10] = people_key(p, p->bot, some_verbs(lab, 70),
+                                 chance(lab, 50) ? none : p->alpha);
+    lab->actors[11] = people_key(p, p->rita, some_verbs(lab, 70),
+                                 chance(lab, 50) ? none : a_node(lab));
+    for (size_t i = 0; i < SUBJECTS; i++)
+        if (chance(lab, 20))
+            lab->actors[i].proved_ms -= PEOPLE_HOUR;
+}
+
+static void
+make_bounds(struct lab *lab)
+{
+    struct people *p = &lab->p;
+
+    if (chance(lab, 30))
+        (void)people_deny(p, a_node(lab), a_verb(lab));
+    if (chance(lab, 30))
+        (void)people_ceiling(p, chance(lab, 50) ? p->red : p->alpha,
+                             some_verbs(lab, 80));
+    if (chance(lab, 10))
+        people_state(p, chance(lab, 50) ? p->alpha : p->unit,
+                     STATE_SUSPENDED);
+    if (chance(lab, 5))
+        people_state(p, p->blue, STATE_SUSPENDED);
+    if (chance(lab, 5))
+        people_state(p, p->beta, STATE_DELETED);
+}
+
+static void
+lab_open(struct lab *lab, uint64_t seed)
+{
+    memset(lab, 0, sizeof(*lab));
+    lab->random = seed;
+    people_setup(&lab->p);
+    make_roles(lab);
+    make_objects(lab);
+    make_actors(lab);
+    make_bounds(lab);
+}
+
+static void
+lab_close(struct lab *lab)
+{
+    people_release(&lab->p);
+}
+
+static bool
+can(const struct lab *lab, const struct actor *actor, enum verb verb,
+    struct ref object)
+{
+    return people_can(&lab->p, actor, verb, object);
+}
+
+/* --- the formula once more, slow and straight from the design --- */
+
+static enum state
+state_of(const struct world *world, struct ref ref)
+{
+    const struct field *field =
+        schema_field((enum kind)ref.kind, "state");
+
+    if (ref.kind != KIND_TENANT && ref.kind != KIND_UNIT &&
+        ref.kind != KIND_PROJECT && ref.kind != KIND_USER &&
+        ref.kind != KIND_SERVICEACCOUNT)
+        return STATE_ACTIVE;
+    return *(const enum state *)field_at(field, world_get(world, ref));
+}
+
+static bool
+alive(const struct world *world, struct ref ref, enum state worst)
+{
+    for (; !ref_is_none(ref); ref = world_parent(world, ref))
+        if (world_get(world, ref) == NULL || state_of(world, ref) > worst)
+            return false;
+    return true;
+}
+
+static struct ref
+governed(const struct world *world, enum verb verb, struct ref object)
+{
+    return verb_op(verb) == VERB_OP_CREATE ? object
+                                           : world_parent(world, object);
+}
+
+static bool
+denied_or_capped(const struct world *world, enum verb verb, struct ref object)
+{
+    bool above = verb_is(verb, VERB_ABOVE);
+
+    world_each(world, KIND_DENY, ref)
+        if (world_is_below(world, object, world_parent(world, ref)) &&
+            verbs_have(&world_deny(world, ref)->verbs, verb))
+            return true;
+    if (verb_level(verb) == VERB_LEVEL_PLATFORM)
+        return false;
+    world_each(world, KIND_CEILING, ref) {
+        struct ref node = world_parent(world, ref);
+        struct ref bound = governed(world, verb, object);
+
+        if (!world_is_below(world, object, node) ||
+            verbs_have(&world_ceiling(world, ref)->verbs, verb))
+            continue;
+        if (!above || (world_is_below(world, bound, node) &&
+                       !ref_equal(bound, node)))
+            return true;
+    }
+    return false;
+}
+
+static bool
+grant_counts(const struct lab *lab, const struct actor *actor,
+             const struct grant *grant, enum verb verb, struct ref object)
+{
+    const struct world *world = lab->p.world;
+    const struct role *role = world_role(world, grant->role);
+    struct ref node = grant->object.parent;
+    struct verbs level = verbs_for((enum kind)node.kind);
+    struct ref home = world_scope(world, actor->subject);
+
+    if (!ref_equal(grant->subject, actor->subject) ||
+        !world_is_below(world, object, node) ||
+        !verbs_have(&role->verbs, verb) || !verbs_have(&grant->use, verb) ||
+        !verbs_have(&level, verb))
+        return false;
+    if (lab->p.now_ms < grant->from_ms ||
+        (grant->to_ms != 0 && lab->p.now_ms >= grant->to_ms) ||
+        !network_match(grant->sources, actor->source))
+        return false;
+    if (home.kind == KIND_TENANT && !world_is_below(world, node, home))
+        return false;
+    for (struct ref at = object; !ref_is_none(at);
+         at = world_parent(world, at))
+        if (state_of(world, at) == STATE_SUSPENDED &&
+            world_is_below(world, node, at))
+            return false;
+    if (verb_is(verb, VERB_ABOVE) && node.kind != KIND_PLATFORM) {
+        struct ref bound = governed(world, verb, object);
+
+        return world_is_below(world, bound, node) && !ref_equal(bound, node);
+    }
+    return true;
+}
+
+/* Some grant that has the verb here and now, or none. */
+static struct ref
+oracle_grant(const struct lab *lab, const struct actor *actor, enum verb verb,
+             struct ref object)
+{
+    world_each(lab->p.world, KIND_GRANT, ref)
+        if (grant_counts(lab, actor, world_grant(lab->p.world, ref), verb,
+                         object))
+            return ref;
+    return (struct ref){ 0 };
+}
+
+static bool
+guard_holds(const struct lab *lab, const struct actor *actor, enum verb verb,
+            struct ref object)
+{
+    const struct world *world = lab->p.world;
+    bool proved = actor->proved_ms > 0 &&
+                  lab->p.now_ms - actor->proved_ms <= ACCESS_STEP_UP_MS;
+
+    switch (verb_guard(verb)) {
+    case VERB_GUARD_NONE:
+        return true;
+    case VERB_GUARD_STEP_UP:
+        return proved;
+    case VERB_GUARD_SECOND:
+    case VERB_GUARD_BOTH:
+        break;
+    }
+    /* Only root has the role, and only at the platform. */
+    return proved && ref_equal(actor->subject, lab->p.root) &&
+           world_grant(world, oracle_grant(lab, actor, verb, object)) !=
+               NULL &&
+           ref_equal(world_grant(world,
+                                 oracle_grant(lab, actor, verb, object))
+                         ->role,
+                     role_find(world, ROLE_PLATFORM_ADMIN));
+}
+
+/* For verbs that a grant is needed for: not self, public, list or agent. */
+static bool
+oracle(const struct lab *lab, const struct actor *actor, enum verb verb,
+       struct ref object)
+{
+    const struct world *world = lab->p.world;
+    const struct apikey *key = world_apikey(world, actor->credential);
+    enum verb_op op = verb_op(verb);
+    bool down = op == VERB_OP_GET || op == VERB_OP_UPDATE ||
+                op == VERB_OP_DELETE || verb_is(verb, VERB_WINDS_DOWN);
+
+    if (!alive(world, actor->subject, STATE_ACTIVE) ||
+        !alive(world, object, down ? STATE_SUSPENDED : STATE_ACTIVE))
+        return false;
+    if (key != NULL &&
+        (!verbs_have(&key->verbs, verb) ||
+         (!ref_is_none(key->subtree) &&
+          !world_is_below(world, object, key->subtree))))
+        return false;
+    return !denied_or_capped(world, verb, object) &&
+           !ref_is_none(oracle_grant(lab, actor, verb, object)) &&
+           guard_holds(lab, actor, verb, object);
+}
+
+static bool
+needs_a_grant(enum verb verb)
+{
+    return !verb_is(verb, VERB_SELF) && !verb_is(verb, VERB_PUBLIC) &&
+           !verb_is(verb, VERB_AGENT) && verb_op(verb) != VERB_OP_LIST;
+}
+
+/* --- properties --- */
+
+static void
+the_decision_is_the_formula(void **state)
+{
+    size_t allowed = 0, cases = 0;
+
+    (void)state;
+    for (uint64_t seed = 1; seed <= WORLDS; seed++) {
+        struct lab lab;
+
+        lab_open(&lab, seed);
+        for (int i = 0; i < 4 * QUESTIONS; i++) {
+            const struct actor *actor = &lab.actors[draw(&lab, SUBJECTS)];
+            enum verb verb = a_verb(&lab);
+            struct ref object = an_object(&lab);
+            bool yes = can(&lab, actor, verb, object);
+
+            if (!needs_a_grant(verb))
+                continue;
+            if (yes != oracle(&lab, actor, verb, object))
+                fail_msg("seed %llu: %s: %d", (unsigned long long)seed,
+                         verb_name(verb), yes);
+            allowed += yes;
+            cases++;
+        }
+        lab_close(&lab);
+    }
+    assert_true(cases >= MOST_CASES);
+    assert_true(allowed > cases / 50); /* both answers are frequent */
+}
+
+static void
+without_a_grant_nothing_is_allowed(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= WORLDS; seed++) {
+        struct lab lab;
+        struct actor stranger;
+
+        lab_open(&lab, seed);
+        stranger = people_login(
+            &lab.p, people_put(&lab.p, KIND_USER, lab.p.red, "stranger"));
+        for (int i = 0; i < QUESTIONS; i++) {
+            enum verb verb = a_verb(&lab);
+            struct ref object = an_object(&lab);
+
+            if (needs_a_grant(verb))
+                assert_false(can(&lab, &stranger, verb, object));
+            if (verb_is(verb, VERB_SELF))
+                assert_false(can(&lab, &stranger, verb, lab.p.rita));
+        }
+        lab_close(&lab);
+    }
+}
+
+/* All answers to a fixed set of questions. */
+struct answers {
+    bool yes[QUESTIONS];
+};
+
+static void
+ask_all(struct lab *lab, uint64_t seed, struct answers *answers)
+{
+    uint64_t kept = lab->random;
+
+    lab->random = seed;
+    for (int i = 0; i < QUESTIONS; i++) {
+        const struct actor *actor = &lab->actors[draw(lab, SUBJECTS)];
+        enum verb verb = a_verb(lab);
+
+        answers->yes[i] = can(lab, actor, verb, an_object(lab));
+    }
+    lab->random = kept;
+}
+
+static void
+lower_something(struct lab *lab)
+{
+    struct ref ceiling = world_first(lab->p.world, KIND_CEILING);
+    struct changes *changes;
+    struct ceiling *image;
+
+    if (chance(lab, 50)) {
+        changes = people_begin(&lab->p);
+        ((struct deny *)change_create(changes, KIND_DENY, a_node(lab), ""))
+            ->verbs = some_verbs(lab, 30);
+        world_apply(lab->p.world, changes);
+        return;
+    }
+    changes = people_begin(&lab->p);
+    image = change_update(changes, ceiling);
+    image->verbs = verbs_and(image->verbs, some_verbs(lab, 50));
+    world_apply(lab->p.world, changes);
+}
+
+static void
+a_deny_more_or_a_lower_ceiling_never_allows_more(void **state)
+{
+    size_t lost = 0;
+
+    (void)state;
+    for (uint64_t seed = 1; seed <= WORLDS; seed++) {
+        struct answers before, after;
+        struct lab lab;
+
+        lab_open(&lab, seed);
+        ask_all(&lab, seed, &before);
+        for (int round = 0; round < 3; round++) {
+            lower_something(&lab);
+            ask_all(&lab, seed, &after);
+            for (int i = 0; i < QUESTIONS; i++) {
+                assert_true(before.yes[i] || !after.yes[i]);
+                lost += before.yes[i] && !after.yes[i];
+            }
+            before = after;
+        }
+        lab_close(&lab);
+    }
+    assert_true(lost > 100);
+}
+
+static void
+a_key_may_only_what_its_owner_may(void **state)
+{
+    size_t allowed = 0;
+
+    (void)state;
+    for (uint64_t seed = 1; seed <= WORLDS; seed++) {
+        struct lab lab;
+        struct ref none = { 0 };
+        struct actor owner, key;
+
+        lab_open(&lab, seed);
+        owner = people_login(&lab.p, lab.p.rita);
+        key = people_key(&lab.p, lab.p.rita, some_verbs(&lab, 80),
+                         chance(&lab, 50) ? none : a_node(&lab));
+        for (int i = 0; i < QUESTIONS; i++) {
+            enum verb verb = a_verb(&lab);
+            struct ref object = an_object(&lab);
+            bool yes = can(&lab, &key, verb, object);
+
+            assert_true(!yes || can(&lab, &owner, verb, object));
+            allowed += yes;
+        }
+        lab_close(&lab);
+    }
+    assert_true(allowed > 100);
+}
+
+/* [A39] */
+static void
+a_list_is_what_is_allowed_to_get(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= WORLDS; seed++) {
+        struct lab lab;
+
+        lab_open(&lab, seed);
+        for (int i = 0; i < QUESTIONS; i++) {
+            const struct actor *actor = &lab.actors[draw(&lab, SUBJECTS)];
+            struct ref object = an_object(&lab);
+            int verb = verb_of((enum kind)object.kind, VERB_OP_GET);
+            struct granted listing;
+            struct error err;
+
+            if (access_decide(lab.p.world, actor, VERB_WORKLOAD_LIST,
+                              lab.p.platform, lab.p.now_ms, &listing,
+                              &err) != 0)
+                continue;
+            assert_int_equal(access_visible(&listing, object),
+                             can(&lab, actor, (enum verb)verb, object));
+        }
+        lab_close(&lab);
+    }
+}
+
+static void
+copy_grant(struct lab *lab, struct ref from, bool move)
+{
+    struct changes *changes = people_begin(&lab->p);
+    const struct grant *grant = world_grant(lab->p.world, from);
+    struct grant *copy =
+        change_create(changes, KIND_GRANT, grant->object.parent, "");
+
+    copy->subject = grant->subject;
+    copy->role = grant->role;
+    copy->use = grant->use;
+    copy->give = grant->give;
+    copy->from_ms = grant->from_ms;
+    copy->to_ms = grant->to_ms;
+    memcpy(copy->sources, grant->sources, sizeof(copy->sources));
+    if (move)
+        change_delete(changes, from);
+    world_apply(lab->p.world, changes);
+}
+
+static void
+order_and_duplicates_of_grants_do_not_matter(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= WORLDS; seed++) {
+        struct answers before, after;
+        struct lab lab;
+
+        lab_open(&lab, seed);
+        lab.objects[lab.object_count - 1] = lab.p.alpha; /* not a grant */
+        ask_all(&lab, seed, &before);
+        for (int round = 0; round < 4; round++)
+            copy_grant(&lab, world_first(lab.p.world, KIND_GRANT),
+                       chance(&lab, 70));
+        ask_all(&lab, seed, &after);
+        assert_memory_equal(&before, &after, sizeof(before));
+        lab_close(&lab);
+    }
+}
+
+static void
+count_step(void *context, enum access_check check, struct ref ref,
+           bool passed, const char *why)
+{
+    (void)check;
+    (void)ref;
+    (void)passed;
+    (void)why;
+    ++*(size_t *)context;
+}
+
+static void
+take_away(struct lab *lab, struct ref ref)
+{
+    struct changes *changes = people_begin(&lab->p);
+
+    change_delete(changes, ref);
+    world_apply(lab->p.world, changes);
+}
+
+static void
+give_verb(struct lab *lab, struct ref subject, enum verb verb)
+{
+    struct changes *changes = people_begin(&lab->p);
+    struct role *role =
+        change_create(changes, KIND_ROLE, lab->p.platform, "");
+    struct grant *grant =
+        change_create(changes, KIND_GRANT,
+                      world_scope(lab->p.world, subject), "");
+
+    role->verbs = people_verbs(verb);
+    grant->subject = subject;
+    grant->role = role->object.self;
+    grant->use = verbs_all();
+    world_apply(lab->p.world, changes);
+}
+
+/* What the verdict names is what is missing. */
+static void
+supply(struct lab *lab, struct actor *actor, enum verb verb,
+       const struct access_verdict *verdict)
+{
+    if (verdict->outcome == ACCESS_STEP_UP)
+        actor->proved_ms = lab->p.now_ms;
+    else if (verdict->outcome == ACCESS_DENY)
+        take_away(lab, verdict->deny);
+    else if (verdict->outcome == ACCESS_CEILING)
+        take_away(lab, verdict->ceiling);
+    else
+        give_verb(lab, actor->subject, verb);
+}
+
+/* Can something that supply knows change this verdict? */
+static bool
+can_flip(const struct lab *lab, const struct actor *actor, enum verb verb,
+         struct ref object, enum access_outcome outcome)
+{
+    struct ref home = world_scope(lab->p.world, actor->subject);
+
+    if (!needs_a_grant(verb))
+        return false;
+    if (outcome == ACCESS_NO_GRANT)
+        return world_is_below(lab->p.world, object, home) &&
+               !verb_is(verb, VERB_ABOVE) &&
+               (verb_level(verb) != VERB_LEVEL_PLATFORM ||
+                home.kind == KIND_PLATFORM);
+    return outcome == ACCESS_STEP_UP || outcome == ACCESS_DENY ||
+           outcome == ACCESS_CEILING;
+}
+
+static bool
+explain_one(struct lab *lab)
+{
+    struct access_verdict first, told, after;
+    struct actor *actor = &lab->actors[draw(lab, 10)];
+    struct ref object = an_object(lab);
+    enum verb verb = a_verb(lab);
+    size_t steps = 0;
+
+    access_judge(lab->p.world, actor, verb, object, lab->p.now_ms, NULL, NULL,
+                 &first);
+    access_judge(lab->p.world, actor, verb, object, lab->p.now_ms, count_step,
+                 &steps, &told);
+    assert_int_equal(first.outcome, told.outcome);
+    assert_true(steps > 0);
+    if (!can_flip(lab, actor, verb, object, told.outcome))
+        return false;
+    supply(lab, actor, verb, &told);
+    access_judge(lab->p.world, actor, verb, object, lab->p.now_ms, NULL, NULL,
+                 &after);
+    assert_true(after.outcome != told.outcome ||
+                !ref_equal(after.deny, told.deny) ||
+                !ref_equal(after.ceiling, told.ceiling));
+    return true;
+}
+
+static void
+explaining_agrees_and_supplying_what_is_missing_flips_it(void **state)
+{
+    size_t flipped = 0;
+
+    (void)state;
+    for (uint64_t seed = 1; seed <= WORLDS; seed++) {
+        struct lab lab;
+
+        lab_open(&lab, seed);
+        for (int i = 0; i < QUESTIONS; i++)
+            flipped += explain_one(&lab);
+        lab_close(&lab);
+    }
+    assert_true(flipped > 1000);
+}
+
+/* [A36] */
+static void
+hidden_is_random_id_for_every_verb(void **state)
+{
+    size_t hidden = 0;
+
+    (void)state;
+    for (uint64_t seed = 1; seed <= WORLDS; seed++) {
+        struct ref random = { KIND_WORKLOAD, 4000 };
+        struct lab lab;
+
+        lab_open(&lab, seed);
+        for (int i = 0; i < QUESTIONS; i++) {
+            const struct actor *actor = &lab.actors[draw(&lab, SUBJECTS)];
+            enum verb verb = a_verb(&lab);
+            struct granted granted;
+            struct error err, other;
+
+            memset(&err, 0, sizeof(err));
+            memset(&other, 0, sizeof(other));
+            if (access_decide(lab.p.world, actor, verb, an_object(&lab),
+                              lab.p.now_ms, &granted, &err) == 0 ||
+                err.code != ERROR_NOT_FOUND)
+                continue;
+            (void)access_decide(lab.p.world, actor, verb, random,
+                                lab.p.now_ms, &granted, &other);
+            assert_memory_equal(&err, &other, sizeof(err));
+            hidden++;
+        }
+        lab_close(&lab);
+    }
+    assert_true(hidden > 1000);
+}
+
+static void
+nothing_of_one_tenant_is_there_for_another(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= WORLDS; seed++) {
+        struct lab lab;
+
+        lab_open(&lab, seed);
+        for (int i = 0; i < QUESTIONS; i++) {
+            const struct actor *actor = &lab.actors[4 + draw(&lab, 8)];
+            struct ref home = world_scope(lab.p.world, actor->subject);
+            struct ref object = an_object(&lab);
+            enum verb verb = a_verb(&lab);
+            struct granted granted;
+            struct error err;
+
+            if (world_scope(lab.p.world, object).kind != KIND_TENANT ||
+                world_is_below(lab.p.world, object, home))
+                continue;
+            if (access_decide(lab.p.world, actor, verb, object, lab.p.now_ms,
+                              &granted, &err) == 0)
+                fail_msg("seed %llu: %s", (unsigned long long)seed,
+                         verb_name(verb));
+            assert_true(err.code == ERROR_NOT_FOUND ||
+                        err.code == ERROR_UNAUTHENTICATED);
+        }
+        lab_close(&lab);
+    }
+}
+
+/* --- delegation --- */
+
+static json_t *
+verb_list(struct verbs verbs)
+{
+    json_t *list = json_array();
+
+    for (int i = 0; i < VERB_COUNT; i++)
+        if (verbs_have(&verbs, (enum verb)i))
+            (void)json_array_append_new(
+                list, json_string(verb_name((enum verb)i)));
+    return list;
+}
+
+static void
+id_of(const struct lab *lab, struct ref ref, char text[ID_TEXT_MAX])
+{
+    id_format(schema_get((enum kind)ref.kind)->prefix,
+              world_object(lab->p.world, ref)->id, text);
+}
+
+/* Somebody tries to hand a random role to somebody, by the front door. */
+static bool
+try_grant(struct lab *lab, const struct actor *actor)
+{
+    struct ref subject = lab->actors[draw(lab, 10)].subject;
+    struct ref node = a_node(lab), out;
+    struct changes *changes = people_begin(&lab->p);
+    char subject_id[ID_TEXT_MAX], role_id[ID_TEXT_MAX];
+    struct granted granted;
+    struct error err;
+    struct verbs none = { { 0 } };
+    json_t *body = json_object();
+    int result = -1;
+
+    id_of(lab, subject, subject_id);
+    id_of(lab, chance(lab, 50) ? lab->roles[draw(lab, ROLES)]
+                               : role_find(lab->p.world,
+                                           (enum role_builtin)draw(
+                                               lab, ROLE_BUILTIN_COUNT)),
+          role_id);
+    (void)json_object_set_new(body, "subject", json_string(subject_id));
+    (void)json_object_set_new(body, "role", json_string(role_id));
+    if (chance(lab, 60)) {
+        (void)json_object_set_new(body, "use",
+                                  verb_list(some_verbs(lab, 10)));
+        (void)json_object_set_new(
+            body, "give",
+            verb_list(chance(lab, 50) ? none : some_verbs(lab, 10)));
+    }
+    if (access_decide(lab->p.world, actor, VERB_GRANT_CREATE, node,
+                      lab->p.now_ms, &granted, &err) == 0)
+        result = resource_create(&granted, changes, KIND_GRANT, node, body,
+                                 &out, &err);
+    if (result == 0)
+        world_apply(lab->p.world, changes);
+    json_decref(body);
+    return result == 0;
+}
+
+/* What everybody has on each node. */
+struct holdings {
+    struct verbs use[10][6];
+    struct verbs give[10][6];
+};
+
+static void
+take_stock(const struct lab *lab, struct holdings *out)
+{
+    for (size_t i = 0; i < 10; i++)
+        for (size_t n = 0; n < 6; n++) {
+            out->use[i][n] = access_use(lab->p.world, &lab->actors[i],
+                                        lab->nodes[n], lab->p.now_ms);
+            out->give[i][n] = access_give(lab->p.world, &lab->actors[i],
+                                          lab->nodes[n], lab->p.now_ms);
+        }
+}
+
+#define RITA 3
+
+/* One of these alone may hand out anything at first: rita. */
+static void
+open_court(struct lab *lab, uint64_t seed)
+{
+    struct people *p = &lab->p;
+
+    memset(lab, 0, sizeof(*lab));
+    lab->random = seed;
+    people_setup(p);
+    struct ref people[] = { p->aud, p->sec, p->ops, p->rita, p->dev,
+                            p->eve, p->bob, p->aud, p->dev,  p->eve };
+    make_roles(lab);
+    make_objects(lab);
+    for (size_t i = 0; i < 10; i++)
+        lab->actors[i] = people_login(p, people[i]);
+}
+
+static void
+no_chain_of_grants_hands_out_what_the_first_could_not_give(void **state)
+{
+    size_t made = 0;
+
+    (void)state;
+    for (uint64_t seed = 1; seed <= WORLDS; seed++) {
+        struct holdings before, after;
+        struct lab lab;
+
+        open_court(&lab, seed);
+        take_stock(&lab, &before);
+        for (int i = 0; i < QUESTIONS; i++)
+            made += try_grant(
+                &lab, &lab.actors[chance(&lab, 50) ? RITA : draw(&lab, 10)]);
+        take_stock(&lab, &after);
+        for (size_t i = 0; i < 10; i++)
+            for (size_t n = 0; n < 6; n++) {
+                struct verbs give = before.give[RITA][n];
+
+                assert_true(verbs_within(
+                    after.use[i][n], verbs_or(before.use[i][n], give)));
+                assert_true(verbs_within(after.give[i][n], give));
+            }
+        lab_close(&lab);
+    }
+    assert_true(made > 1000);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_decision_is_the_formula),
+        cmocka_unit_test(without_a_grant_nothing_is_allowed),
+        cmocka_unit_test(a_deny_more_or_a_lower_ceiling_never_allows_more),
+        cmocka_unit_test(a_key_may_only_what_its_owner_may),
+        cmocka_unit_test(a_list_is_what_is_allowed_to_get),
+        cmocka_unit_test(order_and_duplicates_of_grants_do_not_matter),
+        cmocka_unit_test(
+            explaining_agrees_and_supplying_what_is_missing_flips_it),
+        cmocka_unit_test(hidden_is_random_id_for_every_verb),
+        cmocka_unit_test(nothing_of_one_tenant_is_there_for_another),
+        cmocka_unit_test(
+            no_chain_of_grants_hands_out_what_the_first_could_not_give),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
