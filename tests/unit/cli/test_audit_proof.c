@@ -141,6 +141,11 @@ any_flipped_bit_or_cut_of_a_proof_is_refused(void **state)
                                            &proof, &err),
                          -1);
     }
+    buffer_add_text(&text, "x");
+    assert_int_equal(audit_proof_check(text.bytes, text.size,
+                                       f->key.public_key, &proof, &err),
+                     -1);
+    text.size--;
     assert_int_equal(audit_proof_check(text.bytes, text.size,
                                        f->other.public_key, &proof, &err),
                      -1);

@@ -531,6 +531,17 @@ a_forged_checkpoint_is_found(void **state)
 }
 
 static void
+a_checkpoint_of_another_log_is_found(void **state)
+{
+    struct fixture *f = *state;
+    scoped_buffer note = { 0 };
+
+    read_file(f, TENANT_B, "checkpoint", &note);
+    write_file(f, TENANT_A, "checkpoint", note.bytes, note.size);
+    assert_lie(f, TENANT_A, AUDIT_FORGED, 0);
+}
+
+static void
 an_edited_checkpoint_is_found(void **state)
 {
     struct fixture *f = *state;
@@ -743,6 +754,7 @@ main(void)
             a_dropped_tail_with_its_checkpoints_is_found_by_the_platform),
         VERIFY_TEST(a_whole_log_that_is_gone_is_found),
         VERIFY_TEST(a_forged_checkpoint_is_found),
+        VERIFY_TEST(a_checkpoint_of_another_log_is_found),
         VERIFY_TEST(an_edited_checkpoint_is_found),
         VERIFY_TEST(a_second_signed_head_of_the_same_size_is_a_fork),
         VERIFY_TEST(a_signed_head_that_never_was_this_logs_is_a_fork),

@@ -273,6 +273,12 @@ every_consistency_proof_verifies(void **state)
                                           NULL, 0));
     assert_false(merkle_check_consistency(5, &f->root[5], 9, &f->root[9],
                                           NULL, 0));
+    assert_false(merkle_check_consistency(5, &f->root[5], 5, &f->root[5],
+                                          f->leaf, 1));
+    assert_false(merkle_check_consistency(0, &f->root[0], 5, &f->root[5],
+                                          f->leaf, 1));
+    assert_false(merkle_check_consistency(0, &f->root[1], 5, &f->root[5],
+                                          NULL, 0));
 }
 
 static void

@@ -331,6 +331,16 @@ checkpoints_are_kept_in_order_and_a_cut_one_is_dropped(void **state)
     buffer_clear(&read);
     read_log_file(f, "checkpoint", &read);
     assert_string_equal(read.bytes, second.bytes);
+    /* What was cut may be longer than what comes next. */
+    buffer_clear(&read);
+    buffer_printf(&read, "%s%0*d", first.bytes, (int)second.size + 100, 0);
+    write_log_file(f, "checkpoints", read.bytes, read.size);
+    write_log_file(f, "checkpoint", first.bytes, first.size);
+    assert_int_equal(
+        audit_dir_add_checkpoint(&log, second.bytes, second.size, &err), 0);
+    buffer_clear(&read);
+    read_log_file(f, "checkpoints", &read);
+    assert_string_equal(read.bytes, both.bytes);
     audit_dir_close(&log);
 }
 
