@@ -6,6 +6,11 @@
 #include <stdio.h>
 #include <string.h>
 
+#undef error_set
+#undef error_field
+#undef error_help
+#undef error_prefix
+
 static const struct {
     const char *text;
     const char *title;

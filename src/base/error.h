@@ -46,6 +46,15 @@ int error_help(struct error *err, const char *fmt, ...)
 int error_prefix(struct error *err, const char *fmt, ...)
     __attribute__((format(printf, 2, 3), nonnull(1, 2), cold));
 
+#ifdef __clang_analyzer__
+/* So that the analyzer knows what a reader knows: these never return 0, and
+ * behind `return error_set(...)` no output is used. */
+#define error_set(...) (error_set(__VA_ARGS__), -1)
+#define error_field(...) (error_field(__VA_ARGS__), -1)
+#define error_help(...) (error_help(__VA_ARGS__), -1)
+#define error_prefix(...) (error_prefix(__VA_ARGS__), -1)
+#endif
+
 int error_http_status(enum error_code code);
 int error_exit_code(enum error_code code);
 /* The stable text that API clients see, "not_found" for example. */
