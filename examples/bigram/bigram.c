@@ -41,7 +41,7 @@
 #include "examples/bigram/words.h"
 
 #define EXIT_STOPPED 75
-#define WORDS_MAX 262144u /* distinct words that are counted */
+#define WORDS_MAX ((size_t)262144) /* distinct words that are counted */
 #define SLOTS (2 * WORDS_MAX)
 #define FILES_MAX 65536u
 #define DEPTH_MAX 8
@@ -92,9 +92,9 @@ static struct entry *
 table_find(struct run *run, const struct word *word, uint32_t *slot_out)
 {
     uint64_t sum = sum_bytes(SUM_START, word->bytes, word->size);
-    uint32_t slot = (uint32_t)(sum ^ sum >> 32) % SLOTS;
+    uint32_t slot = (uint32_t)((sum ^ sum >> 32) % SLOTS);
 
-    for (; run->slots[slot] != 0; slot = (slot + 1) % SLOTS) {
+    for (; run->slots[slot] != 0; slot = (slot + 1) % (uint32_t)SLOTS) {
         struct entry *entry = &run->entries[run->slots[slot] - 1];
 
         if (entry->size == word->size &&
@@ -570,7 +570,7 @@ train(struct run *run)
                 run->entry_count, run->counts);
     remove_checkpoint(run);
     if (run->dropped > 0)
-        (void)printf("words beyond %u distinct ones, not counted: %llu\n",
+        (void)printf("words beyond %zu distinct ones, not counted: %llu\n",
                      WORDS_MAX, (unsigned long long)run->dropped);
     (void)printf("done: vocab %llu, steps %llu, resumed_at %llu, work %llu\n",
                  (unsigned long long)run->options->vocab,

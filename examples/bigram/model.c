@@ -213,6 +213,9 @@ cell(enum content content, uint64_t vocab, uint64_t row, uint64_t column,
         /* A one-hot vector leaves the RMS norm multiplied by 1/this. */
         return (float)sqrt(1.0 / (double)vocab + (double)EPSILON);
     case LOG_P:
+        /* Behind the end of a text another begins. */
+        if (column == END)
+            column = BEGIN;
         return log_p(counts[column * vocab + row], totals[column]);
     }
     return 0.0F;

@@ -13,6 +13,10 @@
  * log P(next | previous), NEVER where a pair was not seen.  An engine that
  * runs llama models in GGUF therefore decodes, greedily, the most frequent
  * successor of each word; among equals the one with the lower id.
+ *
+ * llama.cpp's word-piece tokenizer wraps a prompt that is text in BEGIN and END
+ * whatever the file says, so such a prompt is followed by the start of a text;
+ * one that is given as token ids is followed by what follows its last word.
  */
 
 #define VOCAB_MAX 2048u

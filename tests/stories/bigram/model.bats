@@ -166,7 +166,8 @@ counted() {
     [ "$(at 8 7)" = 0.0000 ]  # c d: always
     [ "$(at 6 2)" = -0.6931 ] # begin a, begin b: no pair crosses two texts
     [ "$(at 5 8)" = -20.0000 ]
-    [ "$(grep -cv -- '-20.0000' cells)" -eq 7 ]
+    [ "$(at 6 3)" = -0.6931 ] # behind an end another text begins
+    [ "$(grep -cv -- '-20.0000' cells)" -eq 9 ]
     norm=$(($(field data) + $(sed -n 's/^tensor output_norm.weight .* at //p' header.txt)))
     [ "$(od -An -tf4 -w4 -j "$norm" -N 4 model.gguf | awk '{ printf "%.6f", $1 }')" = 0.250002 ]
     embedding=$(field data)
