@@ -9,7 +9,7 @@ CC    ?= gcc
 ifeq ($(origin CC),default)
 CC := gcc
 endif
-OUT   := build/$(BUILD)
+OUT   ?= build/$(BUILD)
 
 WARN := -Wall -Wextra -Wpedantic -Wshadow -Wstrict-prototypes \
         -Wmissing-prototypes -Wold-style-definition -Wpointer-arith \
@@ -38,7 +38,7 @@ ALL_LDFLAGS = $(CFLAGS_$(BUILD)) $(LDFLAGS_$(BUILD)) $(LDFLAGS)
 # outermost first (tools/layers.txt says who may include whom).
 LAYERS := cli api control agent runner identity engine store accel core base
 LIBS_LINK := -lmicrohttpd -lsqlite3 -lcurl -ljansson -lsodium -lcrypto \
-             -lseccomp -lyaml -lm -lpthread -ldl
+             -lseccomp -lyaml -lz -lm -lpthread -ldl
 LIBS   := $(foreach l,$(LAYERS),$(if $(wildcard src/$(l)/*.c),$(OUT)/lib$(l).a))
 PROGRAMS := $(patsubst src/%.c,$(OUT)/%,$(wildcard src/*.c))
 UNIT   := $(patsubst %.c,$(OUT)/%,$(wildcard tests/unit/*/test_*.c tests/store/test_*.c tests/simulate/test_*.c))

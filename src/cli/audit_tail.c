@@ -13,7 +13,7 @@ static const struct column columns[] = {
     { "ACTOR", "actor.name", 's', false },
     { "VERB", "action.verb", 's', false },
     { "OBJECT", "object.id", 's', false },
-    { "DECISION", "decision.result", 's', false },
+    { "DECISION", "decision.effect", 's', false },
     { "REASON", "decision.reason", 's', true },
     { "REQUEST", "links.request", 's', true },
     { 0 },

@@ -8,8 +8,9 @@ can_i(struct cli *cli, struct error *err)
 {
     static const struct column columns[] = {
         { "ALLOWED", "allowed", 'b', false },
-        { "CODE", "code", 's', false },
-        { "REASON", "reason", 's', false },
+        { "VERB", "verb", 's', false },
+        { "OUTCOME", "outcome", 's', false },
+        { "STEPS", "steps", 's', true },
         { 0 },
     };
     scoped_buffer path = { 0 };

@@ -392,6 +392,20 @@ field_json(const struct world *world, const struct field *field,
     return json_null();
 }
 
+/* Counters that are derived, but that people ask for. */
+static void
+add_derived(json_t *json, const void *image)
+{
+    const struct object *object = image;
+    const struct quota *quota = image;
+    const struct apikey *key = image;
+
+    if (object->self.kind == KIND_QUOTA)
+        (void)json_object_set_new(json, "used", json_integer(quota->used));
+    if (object->self.kind == KIND_APIKEY)
+        (void)json_object_set_new(json, "used_ms", json_time(key->used_ms));
+}
+
 json_t *
 object_json(const struct world *world, const void *image, bool platform)
 {
@@ -424,6 +438,7 @@ object_json(const struct world *world, const void *image, bool platform)
         (void)json_object_set_new(json, field->name,
                                   field_json(world, field, image));
     }
+    add_derived(json, image);
     return json;
 }
 
