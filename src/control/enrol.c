@@ -7,6 +7,7 @@
 #include "base/digest.h"
 #include "base/sign.h"
 #include "control/presence.h"
+#include "identity/token.h"
 
 static int
 refuse(struct error *err)
@@ -63,8 +64,11 @@ enrol_node(struct changes *changes, const struct message_enrol *message,
     const struct jointoken *token;
     struct ref token_ref, present;
     struct digest digest;
+    enum token_type type;
 
-    digest_of(message->token, strlen(message->token), &digest);
+    if (token_parse(message->token, &type, err) != 0 || type != TOKEN_ENROL)
+        return refuse(err);
+    token_digest(message->token, &digest);
     token_ref = world_find_digest(world, KIND_JOINTOKEN, digest.bytes);
     token = world_jointoken(world, token_ref);
     if (token == NULL || strcmp(token->node, message->node) != 0)
