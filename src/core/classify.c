@@ -38,7 +38,7 @@ classify_name(const char *model, char name[NAME_MAX_SIZE])
     char lower[TEXT_MAX_SIZE] = { 0 };
     size_t used = 0;
 
-    for (size_t i = 0; model[i] != '\0' && i < sizeof(lower) - 1; i++)
+    for (size_t i = 0; i < sizeof(lower) - 1 && model[i] != '\0'; i++)
         lower[i] = isalnum((unsigned char)model[i])
                        ? (char)tolower((unsigned char)model[i])
                        : ' ';
