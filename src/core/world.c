@@ -592,6 +592,21 @@ world_reserve(struct world *world, enum kind kind, struct id id)
     return ref;
 }
 
+/* A loaded image's documents belong to the loader's arena. */
+static void
+own_docs(const struct schema *schema, void *object)
+{
+    for (size_t i = 0; i < schema->field_count; i++) {
+        struct blob **blob;
+
+        if (schema->fields[i].type != FIELD_DOC)
+            continue;
+        blob = field_of(&schema->fields[i], object);
+        if (*blob != NULL)
+            *blob = blob_new((*blob)->bytes, (*blob)->size);
+    }
+}
+
 void
 world_load(struct world *world, const void *image)
 {
@@ -602,7 +617,7 @@ world_load(struct world *world, const void *image)
 
     assert(object->self.index == 0);
     memcpy(object, image, schema->size);
-    each_doc(schema, object, true);
+    own_docs(schema, object);
     object->scope = kind == KIND_PLATFORM || kind == KIND_TENANT
                         ? object->self
                         : world_scope(world, object->parent);
