@@ -622,7 +622,7 @@ read_fields(const json_t *object, unsigned fields,
         return -1;
     if ((fields & HAS_NOTICE) != 0 &&
         (read_reason(object, &out->reason, err) != 0 ||
-         json_int(object, "deadline_ms", true, 0, TIME_MAX, &out->deadline_ms,
+         json_int(object, "deadline_ms", true, 1, TIME_MAX, &out->deadline_ms,
                   err) != 0))
         return -1;
     if ((fields & HAS_IMAGE) != 0 && read_image(object, &out->image, err) != 0)

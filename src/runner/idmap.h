@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RUNNER_IDMAP_H
+#define RUNNER_IDMAP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/error.h"
+
+/*
+ * How do files whose owners on disk are one range of ids appear to an
+ * instance as owned by its own ids 0..65535?  By a mount of them that maps
+ * ids (Linux 5.12): nothing on disk changes, and no file is ever root's.
+ */
+
+/* A user namespace that maps `from`.. to `to`.. for 65,536 ids, to be used
+ * with idmap_mount.  Returns its descriptor or -1. */
+int idmap_open(int64_t from, int64_t to, struct error *err);
+
+struct idmap_flags {
+    bool read_only;
+    bool no_exec;
+    bool recursive;
+};
+
+/* Mounts source (file or directory) at target (same kind), ids mapped by
+ * userns_fd (-1: unmapped), always without setuid and devices. */
+int idmap_mount(int userns_fd, const char *source, const char *target,
+                struct idmap_flags flags, struct error *err);
+
+/* Starts a child in namespaces of the given CLONE_ flags; with CLONE_NEWUSER
+ * its ids 0.. are the host's base... The child runs child(data) and ends with
+ * its value.  Returns its pid or -1. */
+pid_t idmap_child(unsigned long flags, int64_t inside, int64_t base,
+                  int (*child)(void *data), void *data, struct error *err);
+
+#endif

@@ -1,0 +1,604 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "runner/network.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+#include "base/arena.h"
+#include "base/buffer.h"
+#include "base/file.h"
+#include "base/json.h"
+#include "runner/idmap.h"
+#include "runner/netlink.h"
+#include "runner/process.h"
+#include "runner/remove.h"
+
+#define NFT_TIMEOUT_MS 20000
+#define NAME_MAX_LINK 16
+#define NET6 "fd62:756c:6b68"
+
+static uint32_t
+ipv4_of(struct network_port port)
+{
+    return (UINT32_C(10) << 24) | (uint32_t)(port.tenant << 12) |
+           (uint32_t)port.address;
+}
+
+static void
+mac_of(struct network_port port, uint8_t mac[6])
+{
+    uint32_t low = ipv4_of(port) & 0xFFFFFF;
+
+    mac[0] = 0x02; /* locally administered, one station */
+    mac[1] = 0x62;
+    mac[2] = 0x68;
+    mac[3] = (uint8_t)(low >> 16);
+    mac[4] = (uint8_t)(low >> 8);
+    mac[5] = (uint8_t)low;
+}
+
+static void
+ipv6_of(struct network_port port, struct in6_addr *out)
+{
+    char text[64];
+
+    (void)snprintf(text, sizeof(text), NET6 ":%x::%x", (unsigned)port.tenant,
+                   (unsigned)port.address);
+    (void)inet_pton(AF_INET6, text, out);
+}
+
+static void
+link_of(struct network_port port, char name[NAME_MAX_LINK])
+{
+    (void)snprintf(name, NAME_MAX_LINK, "v%03x%03x",
+                   (unsigned)port.tenant & 0xFFF,
+                   (unsigned)port.address & 0xFFF);
+}
+
+static void
+bridge_of(struct network_port port, char name[NAME_MAX_LINK])
+{
+    (void)snprintf(name, NAME_MAX_LINK, "t%03x",
+                   (unsigned)port.tenant & 0xFFF);
+}
+
+void
+network_describe(struct network_port port, struct network_names *out)
+{
+    struct in_addr four = { .s_addr = htonl(ipv4_of(port)) };
+    struct in6_addr six;
+    uint8_t mac[6];
+
+    ipv6_of(port, &six);
+    mac_of(port, mac);
+    (void)inet_ntop(AF_INET, &four, out->address, sizeof(out->address));
+    (void)inet_ntop(AF_INET6, &six, out->address6, sizeof(out->address6));
+    (void)snprintf(out->mac, sizeof(out->mac), "%02x:%02x:%02x:%02x:%02x:%02x",
+                   mac[0], mac[1], mac[2], mac[3], mac[4], mac[5]);
+}
+
+/* One set or map: its elements through one printer. */
+static void
+add_set(struct buffer *out, const char *head,
+        const struct network_port *ports, size_t count,
+        void (*print)(struct buffer *, const char *, struct network_port,
+                      const struct network_names *))
+{
+    buffer_printf(out, "  %s;", head);
+    for (size_t i = 0; i < count; i++) {
+        struct network_names names;
+        char link[NAME_MAX_LINK];
+
+        network_describe(ports[i], &names);
+        link_of(ports[i], link);
+        buffer_add_text(out, i == 0 ? " elements = { " : ", ");
+        print(out, link, ports[i], &names);
+    }
+    buffer_add_text(out, count > 0 ? " } }\n" : " }\n");
+}
+
+static void
+print_port(struct buffer *out, const char *link, struct network_port port,
+           const struct network_names *names)
+{
+    (void)port;
+    buffer_printf(out, "\"%s\" . %s", link, names->mac);
+}
+
+static void
+print_port4(struct buffer *out, const char *link, struct network_port port,
+            const struct network_names *names)
+{
+    (void)port;
+    buffer_printf(out, "\"%s\" . %s . %s", link, names->mac, names->address);
+}
+
+static void
+print_port6(struct buffer *out, const char *link, struct network_port port,
+            const struct network_names *names)
+{
+    (void)port;
+    buffer_printf(out, "\"%s\" . %s . %s", link, names->mac, names->address6);
+}
+
+static void
+print_tenant(struct buffer *out, const char *link, struct network_port port,
+             const struct network_names *names)
+{
+    (void)names;
+    buffer_printf(out, "\"%s\" : %" PRId64, link, port.tenant);
+}
+
+static void
+print_out(struct buffer *out, const char *link, struct network_port port,
+          const struct network_names *names)
+{
+    (void)names;
+    buffer_printf(out, "\"%s\" . %" PRId64, link, port.tenant);
+}
+
+static void
+print_advert(struct buffer *out, const char *link, struct network_port port,
+             const struct network_names *names)
+{
+    (void)port;
+    (void)names;
+    buffer_printf(out, "\"%s\" : jump a_%s", link, link);
+}
+
+/* A neighbour advert may speak of the port's own address only; its target
+ * stands behind the first 8 bytes. */
+static void
+add_adverts(struct buffer *out, const struct network_port *ports,
+            size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        char link[NAME_MAX_LINK];
+        char hex[33];
+        struct in6_addr six;
+
+        link_of(ports[i], link);
+        ipv6_of(ports[i], &six);
+        for (int k = 0; k < 16; k++)
+            (void)snprintf(hex + 2 * k, 3, "%02x", six.s6_addr[k]);
+        buffer_printf(out,
+                      "  chain a_%s { @th,64,128 0x%s accept; drop; }\n",
+                      link, hex);
+    }
+}
+
+static const char chains[] =
+    "  chain enter {\n"
+    "    type filter hook prerouting priority -300; policy drop;\n"
+    "    iifname . ether saddr != @ports drop\n"
+    "    meta mark set iifname map @tenants\n"
+    "    iifname . arp saddr ether . arp saddr ip @port4 accept\n"
+    "    iifname . ether saddr . ip saddr @port4 accept\n"
+    "    iifname . ether saddr . ip6 saddr @port6 jump enter6\n"
+    "  }\n"
+    "  chain enter6 {\n"
+    "    icmpv6 type nd-neighbor-advert iifname vmap @adverts\n"
+    "    icmpv6 type { nd-router-advert, nd-redirect, nd-router-solicit,"
+    " nd-neighbor-advert } drop\n"
+    "    accept\n"
+    "  }\n"
+    "  chain cross {\n"
+    "    type filter hook forward priority 0; policy drop;\n"
+    "    oifname . meta mark @outs accept\n"
+    "  }\n"
+    "  chain self_in { type filter hook input priority 0; policy drop; }\n"
+    "  chain self_out { type filter hook output priority 0; policy drop; }\n"
+    "}\n";
+
+static const char router[] =
+    "  chain self_in { type filter hook input priority 0; policy drop; }\n"
+    "  chain self_out { type filter hook output priority 0; policy drop; }\n"
+    "  chain cross { type filter hook forward priority 0; policy drop; }\n"
+    "}\n";
+
+void
+network_rules(const char *prefix, const struct network_port *ports,
+              size_t count, struct buffer *out)
+{
+    /* One file is one transaction: old rules hold until new ones do. */
+    buffer_printf(out,
+                  "table bridge %s {}\ndelete table bridge %s\n"
+                  "table inet %s {}\ndelete table inet %s\n"
+                  "table bridge %s {\n",
+                  prefix, prefix, prefix, prefix, prefix);
+    add_set(out, "set ports { type ifname . ether_addr", ports, count,
+            print_port);
+    add_set(out, "set port4 { type ifname . ether_addr . ipv4_addr", ports,
+            count, print_port4);
+    add_set(out, "set port6 { type ifname . ether_addr . ipv6_addr", ports,
+            count, print_port6);
+    add_set(out, "map tenants { type ifname : mark", ports, count,
+            print_tenant);
+    add_set(out, "set outs { type ifname . mark", ports, count, print_out);
+    add_adverts(out, ports, count);
+    add_set(out, "map adverts { type ifname : verdict", ports, count,
+            print_advert);
+    buffer_add_text(out, chains);
+    buffer_printf(out, "table inet %s {\n", prefix);
+    buffer_add_text(out, router);
+}
+
+static int
+run_nft(const struct network *network, const char *const *argv,
+        const struct buffer *input, struct buffer *output, struct error *err)
+{
+    struct process process = { .argv = argv,
+                               .netns_fd = network->router_fd,
+                               .pass_fd = -1 };
+
+    return process_run(&process, input != NULL ? input->bytes : NULL,
+                       input != NULL ? input->size : 0, output,
+                       NFT_TIMEOUT_MS, err);
+}
+
+/* Whether set `name` of the listing has exactly `count` elements and each
+ * port's key is one of them. */
+static bool
+has_ports(const json_t *set, const struct network_port *ports, size_t count)
+{
+    const json_t *elements = json_object_get(set, "elem");
+
+    if (json_array_size(elements) != count)
+        return false;
+    for (size_t i = 0; i < count; i++) {
+        struct network_names names;
+        char link[NAME_MAX_LINK];
+        bool found = false;
+        json_t *item;
+        size_t k;
+
+        network_describe(ports[i], &names);
+        link_of(ports[i], link);
+        json_array_foreach(elements, k, item) {
+            const json_t *parts = json_object_get(item, "concat");
+            const char *a = json_string_value(json_array_get(parts, 0));
+            const char *b = json_string_value(json_array_get(parts, 1));
+            const char *c = json_string_value(json_array_get(parts, 2));
+
+            found |= a != NULL && b != NULL && c != NULL &&
+                     strcmp(a, link) == 0 && strcmp(b, names.mac) == 0 &&
+                     (strcmp(c, names.address) == 0 ||
+                      strcmp(c, names.address6) == 0);
+        }
+        if (!found)
+            return false;
+    }
+    return true;
+}
+
+/* Every base chain drops, and both address sets hold the ports. */
+static int
+verify(const struct network *network, struct error *err)
+{
+    scoped_buffer output = { 0 };
+    scoped_json listing = NULL;
+    int sets = 0;
+    int drops = 0;
+    json_t *item;
+    size_t i;
+
+    if (run_nft(network,
+                (const char *const[]){ "/usr/sbin/nft", "-j", "list",
+                                       "ruleset", NULL },
+                NULL, &output, err) != 0)
+        return -1;
+    listing = json_loadb(output.bytes, output.size, 0, NULL);
+    json_array_foreach(json_object_get(listing, "nftables"), i, item) {
+        const json_t *set = json_object_get(item, "set");
+        const json_t *chain = json_object_get(item, "chain");
+        const char *name = json_string_value(json_object_get(set, "name"));
+        const char *policy =
+            json_string_value(json_object_get(chain, "policy"));
+
+        if (policy != NULL)
+            drops += strcmp(policy, "drop") == 0 ? 1 : -100;
+        if (name != NULL &&
+            (strcmp(name, "port4") == 0 || strcmp(name, "port6") == 0))
+            sets += has_ports(set, network->ports, network->count) ? 1 : -100;
+    }
+    if (sets != 2 || drops != 7)
+        return error_set(err, ERROR_INTERNAL,
+                         "network: the rules read back are not those "
+                         "written");
+    return 0;
+}
+
+static int
+apply(const struct network *network, struct error *err)
+{
+    scoped_buffer rules = { 0 };
+
+    network_rules(network->policy->prefix, network->ports, network->count,
+                  &rules);
+    if (run_nft(network,
+                (const char *const[]){ "/usr/sbin/nft", "-f", "-", NULL },
+                &rules, NULL, err) != 0)
+        return error_prefix(err, "network rules");
+    return verify(network, err);
+}
+
+static void
+place_of(const struct policy *policy, const char *name,
+         char path[NETWORK_PATH_MAX])
+{
+    (void)snprintf(path, NETWORK_PATH_MAX, "%s/netns/%.80s",
+                   policy->state_dir, name);
+}
+
+static int
+wait_forever(void *data)
+{
+    (void)data;
+    (void)pause();
+    return 0;
+}
+
+int
+network_make(const struct policy *policy, const char *name,
+             char path[NETWORK_PATH_MAX], struct error *err)
+{
+    char source[64];
+    scoped_fd fd = -1;
+    pid_t pid;
+    int result;
+
+    place_of(policy, name, path);
+    if (remove_is_mount(path))
+        return 0;
+    fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (fd < 0)
+        return error_set(err, ERROR_INTERNAL, "make a network: %s",
+                         strerror(errno));
+    pid = idmap_child(CLONE_NEWNET, 0, 0, wait_forever, NULL, err);
+    if (pid < 0)
+        return -1;
+    (void)snprintf(source, sizeof(source), "/proc/%d/ns/net", (int)pid);
+    result = mount(source, path, NULL, MS_BIND, NULL);
+    if (result != 0)
+        (void)error_set(err, ERROR_INTERNAL, "keep a network: %s",
+                        strerror(errno));
+    (void)kill(pid, SIGKILL);
+    (void)waitpid(pid, NULL, 0);
+    return result;
+}
+
+/* Bridged frames are judged by the bridge table alone. */
+static int
+set_router(void)
+{
+    static const char *const files[] = {
+        "/proc/sys/net/bridge/bridge-nf-call-iptables",
+        "/proc/sys/net/bridge/bridge-nf-call-ip6tables",
+        "/proc/sys/net/bridge/bridge-nf-call-arptables",
+    };
+
+    for (size_t i = 0; i < 3; i++) {
+        int fd = open(files[i], O_WRONLY | O_CLOEXEC);
+
+        if (fd < 0)
+            continue; /* a kernel without it does not call them */
+        if (write(fd, "0", 1) != 1) {
+            (void)close(fd);
+            return -1;
+        }
+        (void)close(fd);
+    }
+    return 0;
+}
+
+static int
+enter_and_set(void *data)
+{
+    const struct network *network = data;
+
+    if (setns(network->router_fd, CLONE_NEWNET) != 0 || set_router() != 0)
+        return 1;
+    return 0;
+}
+
+static int
+prepare_router(struct network *network, struct error *err)
+{
+    char path[NETWORK_PATH_MAX];
+    int status = -1;
+    pid_t pid;
+
+    if (network_make(network->policy, "router", path, err) != 0)
+        return -1;
+    network->router_fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (network->router_fd < 0)
+        return error_set(err, ERROR_INTERNAL, "open the router: %s",
+                         strerror(errno));
+    pid = idmap_child(0, 0, 0, enter_and_set, network, err);
+    if (pid < 0)
+        return -1;
+    status = process_wait(pid, 5000, err);
+    if (status != 0)
+        return status < 0 ? -1
+                          : error_set(err, ERROR_INTERNAL,
+                                      "set up the router's kernel settings");
+    network->link_fd = netlink_open(network->router_fd, err);
+    return network->link_fd < 0 ? -1 : 0;
+}
+
+int
+network_open(struct network *network, const struct policy *policy,
+             const struct network_port *ports, size_t count,
+             struct error *err)
+{
+    char path[NETWORK_PATH_MAX];
+
+    *network = (struct network){ .policy = policy,
+                                 .router_fd = -1,
+                                 .link_fd = -1 };
+    (void)pthread_mutex_init(&network->lock, NULL);
+    place_of(policy, "", path);
+    path[strlen(path) - 1] = '\0';
+    if (file_make_directory(path, 0711, err) != 0)
+        goto fail;
+    network->ports = memory_new(count + 1, sizeof(*ports));
+    if (count > 0)
+        memcpy(network->ports, ports, count * sizeof(*ports));
+    network->count = count;
+    if (prepare_router(network, err) != 0 || apply(network, err) != 0)
+        goto fail;
+    return 0;
+fail:
+    network_close(network);
+    return -1;
+}
+
+void
+network_close(struct network *network)
+{
+    if (network->router_fd >= 0)
+        (void)close(network->router_fd);
+    if (network->link_fd >= 0)
+        (void)close(network->link_fd);
+    free(network->ports);
+    network->ports = NULL;
+    network->router_fd = -1;
+    network->link_fd = -1;
+    (void)pthread_mutex_destroy(&network->lock);
+}
+
+static size_t
+find(const struct network *network, struct network_port port)
+{
+    size_t i = 0;
+
+    while (i < network->count &&
+           (network->ports[i].tenant != port.tenant ||
+            network->ports[i].address != port.address))
+        i++;
+    return i;
+}
+
+static void
+forget(struct network *network, struct network_port port)
+{
+    size_t at = find(network, port);
+
+    if (at < network->count)
+        network->ports[at] = network->ports[--network->count];
+}
+
+/* The instance's side: addresses while the link is down, then up. */
+static int
+set_inside(struct network_port port, int netns_fd, struct error *err)
+{
+    scoped_fd fd = netlink_open(netns_fd, err);
+    uint32_t four = htonl(ipv4_of(port));
+    struct in6_addr six;
+
+    ipv6_of(port, &six);
+    if (fd < 0 || netlink_set_up(fd, "lo", err) != 0 ||
+        netlink_quiet(fd, "eth0", err) != 0 ||
+        netlink_add_address(fd, "eth0", AF_INET, &four, 20, err) != 0 ||
+        netlink_set_up(fd, "eth0", err) != 0 ||
+        netlink_add_address(fd, "eth0", AF_INET6, &six, 64, err) != 0)
+        return -1;
+    return 0;
+}
+
+static int
+connect_port(const struct network *network, struct network_port port,
+             int netns_fd, struct error *err)
+{
+    int fd = network->link_fd;
+    char bridge[NAME_MAX_LINK];
+    char link[NAME_MAX_LINK];
+    uint8_t mac[6];
+
+    bridge_of(port, bridge);
+    link_of(port, link);
+    mac_of(port, mac);
+    if (netlink_add_bridge(fd, bridge, err) != 0 ||
+        netlink_quiet(fd, bridge, err) != 0 ||
+        netlink_set_up(fd, bridge, err) != 0 ||
+        netlink_delete(fd, link, err) != 0 ||
+        netlink_add_pair(fd, link, bridge, netns_fd, mac, err) != 0 ||
+        netlink_quiet(fd, link, err) != 0 ||
+        set_inside(port, netns_fd, err) != 0 ||
+        netlink_set_up(fd, link, err) != 0)
+        return -1;
+    return 0;
+}
+
+int
+network_join(struct network *network, struct network_port port,
+             const char *path, struct error *err)
+{
+    scoped_fd netns_fd = open(path, O_RDONLY | O_CLOEXEC);
+    int result = 0;
+
+    if (netns_fd < 0)
+        return error_set(err, ERROR_INTERNAL, "open a network: %s",
+                         strerror(errno));
+    (void)pthread_mutex_lock(&network->lock);
+    if (find(network, port) == network->count) {
+        network->ports =
+            memory_grow(network->ports, network->count + 1,
+                        sizeof(*network->ports));
+        network->ports[network->count++] = port;
+    }
+    result = apply(network, err);
+    if (result == 0)
+        result = connect_port(network, port, netns_fd, err);
+    if (result != 0)
+        forget(network, port);
+    (void)pthread_mutex_unlock(&network->lock);
+    return result;
+}
+
+/* The tenant's bridge goes with its last port. */
+static int
+drop_bridge(const struct network *network, struct network_port port,
+            struct error *err)
+{
+    char bridge[NAME_MAX_LINK];
+
+    for (size_t i = 0; i < network->count; i++)
+        if (network->ports[i].tenant == port.tenant)
+            return 0;
+    bridge_of(port, bridge);
+    return netlink_delete(network->link_fd, bridge, err);
+}
+
+int
+network_leave(struct network *network, struct network_port port,
+              const char *name, struct error *err)
+{
+    char path[NETWORK_PATH_MAX];
+    char link[NAME_MAX_LINK];
+    int result;
+
+    place_of(network->policy, name, path);
+    (void)pthread_mutex_lock(&network->lock);
+    link_of(port, link);
+    result = netlink_delete(network->link_fd, link, err);
+    if (result == 0 && find(network, port) < network->count) {
+        forget(network, port);
+        result = apply(network, err);
+    }
+    if (result == 0)
+        result = drop_bridge(network, port, err);
+    (void)pthread_mutex_unlock(&network->lock);
+    remove_mounts(path);
+    (void)unlink(path);
+    return result;
+}
