@@ -1,0 +1,386 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "control/check.h"
+
+#include <stdarg.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "control/check_private.h"
+#include "core/lifecycle.h"
+#include "core/object.h"
+
+const char *
+check_rule_text(enum check_rule rule)
+{
+    static const char *const texts[CHECK_RULE_COUNT] = {
+        [CHECK_COUNTERS] = "counters",   [CHECK_EXCLUSIVE] = "exclusive",
+        [CHECK_GUARANTEE] = "guarantee", [CHECK_LIFE] = "life",
+        [CHECK_USAGE] = "usage",         [CHECK_RECORD] = "record",
+    };
+
+    return texts[rule];
+}
+
+void
+check_begin(struct check *check, struct arena *arena, int64_t from_ms)
+{
+    memset(check, 0, sizeof(*check));
+    check->arena = arena;
+    check->from_ms = from_ms;
+}
+
+void
+check_fail(struct check *check, enum check_rule rule, const char *fmt, ...)
+{
+    struct check_finding *finding = &check->findings[check->broken];
+    va_list arguments;
+
+    if (check->broken++ >= CHECK_FINDINGS)
+        return;
+    finding->rule = rule;
+    va_start(arguments, fmt);
+    (void)vsnprintf(finding->text, sizeof(finding->text), fmt, arguments);
+    va_end(arguments);
+}
+
+json_t *
+check_json(const struct check *check)
+{
+    json_t *json = json_object(), *list = json_array();
+    json_t *looked = json_object();
+    size_t count = check->broken < CHECK_FINDINGS ? check->broken
+                                                  : CHECK_FINDINGS;
+
+    for (size_t i = 0; i < count; i++)
+        (void)json_array_append_new(
+            list, json_pack("{s:s, s:s}", "rule",
+                            check_rule_text(check->findings[i].rule), "text",
+                            check->findings[i].text));
+    for (unsigned rule = 0; rule < CHECK_RULE_COUNT; rule++)
+        (void)json_object_set_new(
+            looked, check_rule_text((enum check_rule)rule),
+            json_integer((json_int_t)check->looked[rule]));
+    (void)json_object_set_new(json, "ok", json_boolean(check->broken == 0));
+    (void)json_object_set_new(json, "broken",
+                              json_integer((json_int_t)check->broken));
+    (void)json_object_set_new(json, "findings", list);
+    (void)json_object_set_new(json, "looked", looked);
+    return json;
+}
+
+/* --- counters, counted again --- */
+
+/* By slot of the quota, card or node. */
+struct recount {
+    const struct world *world;
+    int64_t *quotas;
+    int64_t *cards, *card_memory, *held, *held_memory;
+    int64_t *node_cpu, *node_memory;
+};
+
+static size_t
+slots(const struct world *world, enum kind kind)
+{
+    uint32_t most = 0;
+
+    world_each(world, kind, ref)
+        if (ref.index > most)
+            most = ref.index;
+    return (size_t)most + 1;
+}
+
+static int64_t *
+zeroes(struct check *check, size_t count)
+{
+    return arena_alloc(check->arena, count * sizeof(int64_t));
+}
+
+static void
+begin_recount(struct check *check, const struct world *world,
+              struct recount *recount)
+{
+    size_t cards = slots(world, KIND_CARD), nodes = slots(world, KIND_NODE);
+
+    recount->world = world;
+    recount->quotas = zeroes(check, slots(world, KIND_QUOTA));
+    recount->cards = zeroes(check, cards);
+    recount->card_memory = zeroes(check, cards);
+    recount->held = zeroes(check, cards);
+    recount->held_memory = zeroes(check, cards);
+    recount->node_cpu = zeroes(check, nodes);
+    recount->node_memory = zeroes(check, nodes);
+}
+
+static void
+charge(struct recount *recount, enum dimension dimension, int64_t amount,
+       struct ref project, struct ref pool, struct ref class)
+{
+    const struct world *world = recount->world;
+
+    for (struct ref at = project; !ref_is_none(at);
+         at = world_parent(world, at))
+        world_each_child(world, KIND_QUOTA, at, ref) {
+            const struct quota *quota = world_quota(world, ref);
+
+            if (quota->dimension == (int)dimension &&
+                (ref_is_none(quota->pool) || ref_equal(quota->pool, pool)) &&
+                (ref_is_none(quota->class) ||
+                 ref_equal(quota->class, class)))
+                recount->quotas[ref.index] += amount;
+        }
+}
+
+static void
+recount_bindings(struct recount *recount)
+{
+    world_each(recount->world, KIND_BINDING, ref) {
+        const struct binding *binding = world_binding(recount->world, ref);
+
+        if (binding->to_ms != 0)
+            continue;
+        charge(recount, DIMENSION_CARDS, binding->milli, binding->project,
+               binding->pool, binding->class);
+        charge(recount, DIMENSION_ACCEL_MEMORY, binding->memory_mib,
+               binding->project, binding->pool, binding->class);
+        recount->cards[binding->card.index] += binding->milli;
+        recount->card_memory[binding->card.index] += binding->memory_mib;
+    }
+    world_each(recount->world, KIND_HOLD, ref) {
+        const struct hold *hold = world_hold(recount->world, ref);
+
+        recount->held[hold->card.index] += hold->milli;
+        recount->held_memory[hold->card.index] += hold->memory_mib;
+    }
+}
+
+static void
+recount_instances(struct recount *recount)
+{
+    world_each(recount->world, KIND_INSTANCE, ref) {
+        const struct instance *instance = world_instance(recount->world, ref);
+
+        if (instance->state == INSTANCE_RELEASED)
+            continue;
+        charge(recount, DIMENSION_INSTANCES, 1, instance->project,
+               instance->pool, instance->class);
+        charge(recount, DIMENSION_CPU, instance->cpu_milli,
+               instance->project, instance->pool, instance->class);
+        charge(recount, DIMENSION_MEMORY, instance->memory_mib,
+               instance->project, instance->pool, instance->class);
+        if (world_node(recount->world, instance->node) == NULL)
+            continue;
+        recount->node_cpu[instance->node.index] += instance->cpu_milli;
+        recount->node_memory[instance->node.index] += instance->memory_mib;
+    }
+}
+
+static void
+recount_others(struct recount *recount)
+{
+    const struct ref none = { 0 };
+
+    world_each(recount->world, KIND_WORKLOAD, ref) {
+        const struct workload *workload = world_workload(recount->world, ref);
+
+        if (lifecycle_is_live(workload->state))
+            charge(recount, DIMENSION_WORKLOADS, 1, workload->object.parent,
+                   workload->pool, workload->class);
+    }
+    world_each(recount->world, KIND_VOLUME, ref) {
+        const struct volume *volume = world_volume(recount->world, ref);
+
+        charge(recount, DIMENSION_STORAGE, volume->size_mib,
+               volume->object.parent, none, none);
+    }
+}
+
+static void
+compare(struct check *check, const struct world *world, struct ref ref,
+        const char *what, int64_t counter, int64_t counted)
+{
+    char id[ID_TEXT_MAX];
+
+    check->looked[CHECK_COUNTERS]++;
+    if (counter == counted)
+        return;
+    object_id_text(world, ref, id);
+    check_fail(check, CHECK_COUNTERS, "%s: %s is %lld, counted %lld", id,
+               what, (long long)counter, (long long)counted);
+}
+
+static void
+check_counters(struct check *check, const struct world *world)
+{
+    struct recount recount;
+
+    begin_recount(check, world, &recount);
+    recount_bindings(&recount);
+    recount_instances(&recount);
+    recount_others(&recount);
+    world_each(world, KIND_QUOTA, ref)
+        if (world_quota(world, ref)->dimension < DIMENSION_CARD_TIME)
+            compare(check, world, ref, "used", world_quota(world, ref)->used,
+                    recount.quotas[ref.index]);
+    world_each(world, KIND_CARD, ref) {
+        const struct card *card = world_card(world, ref);
+
+        compare(check, world, ref, "used_milli", card->used_milli,
+                recount.cards[ref.index]);
+        compare(check, world, ref, "used_memory_mib", card->used_memory_mib,
+                recount.card_memory[ref.index]);
+        compare(check, world, ref, "held_milli", card->held_milli,
+                recount.held[ref.index]);
+        compare(check, world, ref, "held_memory_mib", card->held_memory_mib,
+                recount.held_memory[ref.index]);
+    }
+    world_each(world, KIND_NODE, ref) {
+        const struct node *node = world_node(world, ref);
+
+        compare(check, world, ref, "used_cpu_milli", node->used_cpu_milli,
+                recount.node_cpu[ref.index]);
+        compare(check, world, ref, "used_memory_mib", node->used_memory_mib,
+                recount.node_memory[ref.index]);
+    }
+}
+
+/* --- cards --- */
+
+static void
+check_card_now(struct check *check, const struct world *world,
+               struct ref card)
+{
+    struct ref tenant = { 0 };
+    int64_t milli = 0;
+    char id[ID_TEXT_MAX];
+
+    object_id_text(world, card, id);
+    check->looked[CHECK_EXCLUSIVE]++;
+    world_each_index(world, KIND_BINDING, 0, card, ref) {
+        const struct binding *binding = world_binding(world, ref);
+        struct ref owner = world_scope(world, ref);
+
+        if (binding->to_ms != 0)
+            continue;
+        milli += binding->milli;
+        if (!ref_is_none(tenant) && !ref_equal(tenant, owner))
+            check_fail(check, CHECK_EXCLUSIVE, "%s is shared by two tenants",
+                       id);
+        tenant = owner;
+    }
+    if (milli > 1000)
+        check_fail(check, CHECK_EXCLUSIVE, "%s is bound %lld / 1000", id,
+                   (long long)milli);
+}
+
+static void
+keep_cards(struct check *check, const struct world *world)
+{
+    struct check_card *card;
+
+    check->cards = arena_alloc(check->arena,
+                               (world_count(world, KIND_CARD) + 1) *
+                                   sizeof(*check->cards));
+    world_each(world, KIND_CARD, ref) {
+        card = &check->cards[check->card_count++];
+        object_id_text(world, ref, card->id);
+        card->cut_ms = world_card(world, ref)->cut_ms;
+        check_card_now(check, world, ref);
+    }
+}
+
+/* --- guarantees --- */
+
+static bool
+same_key(const struct quota *a, const struct quota *b)
+{
+    return a->dimension == b->dimension && ref_equal(a->pool, b->pool) &&
+           ref_equal(a->class, b->class);
+}
+
+/* The quota of the same key at the nearest node above. */
+static struct ref
+quota_above(const struct world *world, const struct quota *quota)
+{
+    struct ref at = world_parent(world, quota->object.parent);
+
+    for (; !ref_is_none(at); at = world_parent(world, at))
+        world_each_child(world, KIND_QUOTA, at, ref)
+            if (same_key(world_quota(world, ref), quota))
+                return ref;
+    return (struct ref){ 0 };
+}
+
+static void
+check_guarantees(struct check *check, const struct world *world)
+{
+    int64_t *sums = zeroes(check, slots(world, KIND_QUOTA));
+
+    world_each(world, KIND_QUOTA, ref) {
+        const struct quota *quota = world_quota(world, ref);
+        struct ref above = quota_above(world, quota);
+
+        check->looked[CHECK_GUARANTEE]++;
+        if (!ref_is_none(above))
+            sums[above.index] += quota->guaranteed;
+    }
+    world_each(world, KIND_QUOTA, ref) {
+        const struct quota *quota = world_quota(world, ref);
+        char id[ID_TEXT_MAX];
+
+        if (sums[ref.index] <= quota->guaranteed)
+            continue;
+        object_id_text(world, ref, id);
+        check_fail(check, CHECK_GUARANTEE,
+                   "%s guarantees %lld, those below %lld", id,
+                   (long long)quota->guaranteed, (long long)sums[ref.index]);
+    }
+}
+
+/* --- lives --- */
+
+static void
+fail_life(struct check *check, const struct world *world, struct ref ref,
+          const char *text)
+{
+    char id[ID_TEXT_MAX];
+
+    object_id_text(world, ref, id);
+    check_fail(check, CHECK_LIFE, "%s %s", id, text);
+}
+
+static void
+check_lives(struct check *check, const struct world *world)
+{
+    world_each(world, KIND_BINDING, ref) {
+        const struct binding *binding = world_binding(world, ref);
+        const struct instance *instance =
+            world_instance(world, binding->object.parent);
+
+        check->looked[CHECK_LIFE]++;
+        if (binding->to_ms == 0 &&
+            (instance == NULL || instance->state == INSTANCE_RELEASED))
+            fail_life(check, world, ref,
+                      "is live, its instance is not");
+        if (binding->to_ms == 0 && world_card(world, binding->card) == NULL)
+            fail_life(check, world, ref, "binds a card that is not there");
+    }
+    world_each(world, KIND_INSTANCE, ref) {
+        const struct instance *instance = world_instance(world, ref);
+        const struct workload *workload =
+            world_workload(world, instance->object.parent);
+
+        check->looked[CHECK_LIFE]++;
+        if (instance->state != INSTANCE_RELEASED &&
+            (workload == NULL || !lifecycle_is_live(workload->state)))
+            fail_life(check, world, ref, "is live, its workload is not");
+    }
+}
+
+void
+check_world(struct check *check, const struct world *world)
+{
+    check_counters(check, world);
+    keep_cards(check, world);
+    check_guarantees(check, world);
+    check_lives(check, world);
+}
