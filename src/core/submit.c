@@ -94,27 +94,25 @@ check_spec(struct changes *changes, struct workload *workload,
     return 0;
 }
 
-/* What the actor does not see was never there. */
+/* What the actor does not see was never there: the same words as for an id
+ * that nobody ever made. */
 static int
-check_seen(const struct granted *granted, const char *field, struct ref ref,
-           struct error *err)
+check_targets(const struct granted *granted, const json_t *body,
+              const struct workload *workload, struct error *err)
 {
-    if (ref_is_none(ref) || access_visible(granted, ref))
-        return 0;
-    return error_field(err, field, "%s: there is no such %s", field,
-                       field + 1);
-}
+    static const char *const names[] = { "class", "pool", "priority" };
 
-static int
-check_targets(const struct granted *granted, const struct workload *workload,
-              struct ref given, struct error *err)
-{
-    if (check_seen(granted, "/class", workload->class, err) < 0 ||
-        check_seen(granted, "/pool", workload->pool, err) < 0)
-        return -1;
-    return ref_equal(workload->priority, given)
-               ? 0
-               : check_seen(granted, "/priority", workload->priority, err);
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        const struct field *field = schema_field(KIND_WORKLOAD, names[i]);
+        const char *text =
+            json_string_value(json_object_get(body, names[i]));
+        struct ref target;
+
+        memcpy(&target, field_at(field, workload), sizeof(target));
+        if (text != NULL && !access_visible(granted, target))
+            return object_no_target(field, text, err);
+    }
+    return 0;
 }
 
 /* A new name below the project. */
@@ -165,17 +163,15 @@ submit_workload(const struct granted *granted, struct changes *changes,
 {
     const struct world *world = granted_world(granted);
     struct workload *workload;
-    struct ref standard;
 
     if (world_project(world, project) == NULL)
         return error_set(err, ERROR_INVALID,
                          "a workload is submitted to a project");
     workload = change_create(changes, KIND_WORKLOAD, project, "");
     set_defaults(world, workload, project);
-    standard = workload->priority;
     if (object_read_json(changes, KIND_WORKLOAD, body, true, workload, err) <
             0 ||
-        check_targets(granted, workload, standard, err) < 0 ||
+        check_targets(granted, body, workload, err) < 0 ||
         check_name(changes, workload, err) < 0 ||
         check_bounds(world, workload, err) < 0 ||
         check_spec(changes, workload, err) < 0)
