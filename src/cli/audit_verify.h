@@ -13,16 +13,19 @@
 /*
  * Is this copy of the audit logs what was logged?
  *
- * Works on an exported directory (identity/audit_dir.h) without a daemon and
- * without a network.  Checked are all hashes, the personal parts that are not
+ * Works on an exported directory (identity/audit_dir.h), or on one that grows
+ * meanwhile, without a daemon and without a network.  Checked are all hashes, the personal parts that are not
  * erased, every checkpoint's signature, that all checkpoints are heads of the
- * same log, dense sequences, that the platform's log committed every
- * checkpoint of the others and they have all that it committed, that time does
+ * same log, dense sequences, that the platform's log committed the
+ * others' entries in time and they have all that it committed, that time does
  * not run backwards within a boot, and that every intent has an outcome.
  */
 
 /* Intents of the last quarter of an hour may still be at work. */
 #define AUDIT_VERIFY_GRACE_MS (15 * 60 * 1000)
+/* The platform's log commits the others' heads once a minute; an entry that it
+ * has not committed two minutes later is a lie. */
+#define AUDIT_VERIFY_COMMIT_MS (2 * 60 * 1000)
 
 struct audit_verify_options {
     const struct checkpoint_key *keys; /* of the signer; one must have signed */

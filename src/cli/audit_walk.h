@@ -29,7 +29,7 @@
     X(FORKED, "forked")           /* two heads that cannot both be true */    \
     X(FORGED, "forged")           /* a checkpoint that the key did not sign */ \
     X(MISSING, "missing")         /* the platform committed to more */        \
-    X(UNCOMMITTED, "uncommitted") /* the platform never committed to it */    \
+    X(UNCOMMITTED, "uncommitted") /* the platform did not commit to it */     \
     X(UNWITNESSED, "unwitnessed") /* the witness did not cosign */            \
     X(TIME, "time")               /* time ran backwards within a boot */      \
     X(OPEN, "open")               /* an intent without an outcome */
@@ -76,6 +76,7 @@ struct audit_walk {
     size_t mark_count;
     int64_t grace_ms; /* intents this much older than the last entry must be
                          closed */
+    uint64_t watch;   /* count->watched_ms becomes this entry's time */
     /* Called for each entry when it is not NULL; -1 ends the walk. */
     int (*visit)(void *context, const struct record *record,
                  struct error *err);
@@ -86,9 +87,12 @@ struct audit_count {
     uint64_t records;
     uint64_t erased; /* entries whose personal part is erased */
     uint64_t open;   /* intents within the grace */
+    int64_t watched_ms; /* wall time of the watched entry, if it is there */
 };
 
-/* 0 when every check holds; adds to count.  -1 with ERROR_VERIFY and the
+/* The log may grow meanwhile: of a partial tile that was replaced, the wider
+ * one is read.
+ * 0 when every check holds; adds to count.  -1 with ERROR_VERIFY and the
  * finding for a lie, with another error when a file cannot be read. */
 int audit_walk(const struct audit_walk *walk, struct audit_count *count,
                struct audit_finding *finding_out, struct error *err);

@@ -586,14 +586,49 @@ a_rewritten_log_without_checkpoints_is_a_fork_of_the_committed_one(void **state)
 }
 
 static void
-a_signed_head_that_the_platform_never_committed_is_found(void **state)
+entries_that_the_platform_does_not_commit_in_time_are_found(void **state)
 {
     struct fixture *f = *state;
+    struct audit_report report;
+    char id[32], parent[32];
+    struct record late = honest(PLATFORM, f->platform.count, id, parent);
 
     grow(&f->b, 60);
     lay_down(f, &f->b, 50);
     sign_head(f, &f->b);
-    assert_lie(f, TENANT_B, AUDIT_UNCOMMITTED, 60);
+    assert_int_equal(verify(f, &report), 0);
+    /* Entry 50 is 1 s younger than entry 49, and so on. */
+    late.outcome.status = RECORD_SUCCESS;
+    late.wall_ms = 1700000000000 + 50 * 1000 + AUDIT_VERIFY_COMMIT_MS;
+    put(&f->platform, f->platform.count++, &late);
+    lay_down(f, &f->platform, f->platform.count - 1);
+    assert_int_equal(verify(f, &report), 0);
+    late.seq++;
+    late.wall_ms++;
+    put(&f->platform, f->platform.count++, &late);
+    lay_down(f, &f->platform, f->platform.count - 1);
+    assert_lie(f, TENANT_B, AUDIT_UNCOMMITTED, 50);
+}
+
+/* Files as a reader finds them who read the head before the log grew. */
+static void
+a_log_that_grows_meanwhile_is_intact(void **state)
+{
+    struct fixture *f = *state;
+    scoped_buffer head = { 0 };
+    struct audit_report report;
+
+    read_file(f, TENANT_A, "head", &head);
+    grow(&f->a, LAST + 20);
+    lay_down(f, &f->a, LAST);
+    write_file(f, TENANT_A, "head", head.bytes, head.size);
+    assert_int_equal(verify(f, &report), 0);
+    assert_int_equal(report.count.records, LAST + 50 + 3);
+    read_file(f, TENANT_B, "head", &head);
+    grow(&f->b, 300);
+    lay_down(f, &f->b, 50);
+    write_file(f, TENANT_B, "head", head.bytes, head.size);
+    assert_int_equal(verify(f, &report), 0);
 }
 
 static void
@@ -760,7 +795,9 @@ main(void)
         VERIFY_TEST(a_signed_head_that_never_was_this_logs_is_a_fork),
         VERIFY_TEST(
             a_rewritten_log_without_checkpoints_is_a_fork_of_the_committed_one),
-        VERIFY_TEST(a_signed_head_that_the_platform_never_committed_is_found),
+        VERIFY_TEST(
+            entries_that_the_platform_does_not_commit_in_time_are_found),
+        VERIFY_TEST(a_log_that_grows_meanwhile_is_intact),
         VERIFY_TEST(an_intent_without_outcome_is_found),
         VERIFY_TEST(time_that_runs_backwards_within_a_boot_is_found),
         VERIFY_TEST(an_entry_of_another_log_is_found),
