@@ -49,7 +49,7 @@ static bool
 host_bits_zero(const struct network *network)
 {
     for (unsigned bit = network->bits; bit < network->size * 8; bit++)
-        if ((network->bytes[bit / 8] >> (7 - bit % 8)) & 1U)
+        if (((unsigned)network->bytes[bit / 8] >> (7 - bit % 8)) & 1U)
             return false;
     return true;
 }
