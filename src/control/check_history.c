@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <string.h>
-#include <uthash.h>
 
 #include "base/arena.h"
+#include "base/hashmap.h"
 #include "control/check.h"
 #include "control/check_private.h"
 #include "control/describe.h"

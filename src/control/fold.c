@@ -2,7 +2,8 @@
 #include "control/fold.h"
 
 #include <string.h>
-#include <uthash.h>
+
+#include "base/hashmap.h"
 
 struct entry {
     struct ref subject; /* the key; none: nobody known, or no place left */

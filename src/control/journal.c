@@ -3,9 +3,9 @@
 
 #include <assert.h>
 #include <string.h>
-#include <uthash.h>
 
 #include "base/clock.h"
+#include "base/hashmap.h"
 #include "base/sign.h"
 #include "base/version.h"
 #include "control/fold.h"

@@ -3,9 +3,9 @@
 
 #include <assert.h>
 #include <string.h>
-#include <uthash.h>
 
 #include "base/file.h"
+#include "base/hashmap.h"
 #include "base/log.h"
 #include "control/journal.h"
 #include "core/checkpoint.h"

@@ -9,16 +9,14 @@
 size_t
 row_column(enum kind kind, const char *name)
 {
-    size_t count = object_column_count(kind);
+    size_t count = object_column_count(kind), column = 0;
+    bool is_text;
 
-    for (size_t i = 0; i < count; i++) {
-        bool is_text;
-
-        if (strcmp(object_column(kind, i, &is_text), name) == 0)
-            return i;
-    }
-    assert(!"a column of this kind");
-    return 0;
+    while (column < count &&
+           strcmp(object_column(kind, column, &is_text), name) != 0)
+        column++;
+    assert(column < count);
+    return column;
 }
 
 const char *
