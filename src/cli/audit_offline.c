@@ -109,7 +109,7 @@ const struct command command_audit_verify = {
     .more = "Checks every hash, signature and sequence, that the platform's "
             "log committed\nevery other log's head, that time runs forwards "
             "and that every intent has\nan outcome. Exit code 0 intact, 9 "
-            "not: then the kind of lie and the first\nbad entry are said.\n",
+            "not: then the kind of lie and the first\nbad entry are said.",
     .options =
         (const struct command_option[]){
             { "key", 'k', "KEY", KEY_HELP },
@@ -150,7 +150,7 @@ const struct command command_audit_prove = {
     .help = "Write a proof that an entry is in an exported log.",
     .more = "LOG is the log's origin, as in its checkpoint. The proof is a "
             "tlog-proof\nfile; bulkhead audit check-proof needs nothing "
-            "else.\n",
+            "else.",
     .options =
         (const struct command_option[]){
             { "file", 'f', "FILE", "write there instead of the screen" },
