@@ -11,6 +11,8 @@
 /* The runner hands out host numbers up to here; above it, it picks one. */
 #define ADDRESS_MAX 4093
 #define PIDS_MAX 1024
+/* The last range of the runners' default policy; above it, they pick. */
+#define UID_BASE_MAX INT64_C(1268383744)
 
 static void
 set_text(json_t *object, const char *key, const char *text)
@@ -126,7 +128,8 @@ set_limits(const struct instance *instance, json_t *start)
     set_int(network, "address",
             instance->address <= ADDRESS_MAX ? instance->address : 0);
     (void)json_object_set_new(start, "network", network);
-    set_int(start, "uid_base", instance->uid_base);
+    set_int(start, "uid_base",
+            instance->uid_base <= UID_BASE_MAX ? instance->uid_base : 0);
     set_int(start, "cpu_milli", instance->cpu_milli);
     set_int(start, "memory_mib", instance->memory_mib);
     set_int(start, "pids_max", PIDS_MAX);

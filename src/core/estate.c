@@ -5,10 +5,11 @@
 
 #include "core/lifecycle.h"
 
-/* Host uids: 65,536 for each instance from 1,000,000 on, below 2^32. */
-#define UID_FIRST INT64_C(1000000)
+/* Host uids: 65,536 for each instance, from where the runners' default policy
+ * begins, below 2^32. */
+#define UID_FIRST INT64_C(1000013824)
 #define UID_STEP INT64_C(65536)
-#define UID_SLOTS 65000
+#define UID_SLOTS 50000
 /* Host numbers in a tenant's network; 1 is the gateway. */
 #define ADDRESS_FIRST 2
 #define ADDRESS_SLOTS 64999
