@@ -283,7 +283,8 @@ send_answer(struct exchange *exchange)
     assert(answer->status != 0);
     exchange->stage = STAGE_SENT;
     state_count(exchange);
-    if (answer->status >= 500)
+    if (exchange->error.code == ERROR_INTERNAL ||
+        exchange->error.code == ERROR_UNKNOWN)
         log_write(LOG_ERROR, exchange->id, "%s %s: %d %s: %s",
                   exchange->method,
                   exchange->route == NULL ? "?" : exchange->route->path,

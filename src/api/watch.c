@@ -86,6 +86,37 @@ concerns(const struct world *world, const struct watcher *watcher,
            world_is_below(world, note->parent, watcher->parent);
 }
 
+/* Gone from every list: deleted, or kept for the books in that state. */
+static bool
+is_gone(const struct world *world, const struct note *note)
+{
+    const struct object *object = world_object(world, note->ref);
+    const struct field *field = schema_field((enum kind)note->kind, "state");
+    if (note->deleted || object == NULL || !id_equal(object->id, note->id))
+        return true;
+    if (field == NULL || field->type != FIELD_ENUM)
+        return false;
+    return strcmp(field->names[*(const int *)field_at(field, object)],
+                  "deleted") == 0;
+}
+
+/* Told to those whose right to look comes from above the object, since what
+ * lay on the object itself went with it. */
+static void
+feed_deletion(const struct feed *feed, const struct note *note)
+{
+    char id[ID_TEXT_MAX];
+    int get = verb_of(feed->watcher->kind, VERB_OP_GET);
+    if (get < 0 ||
+        !access_can(granted_world(feed->granted),
+                    granted_actor(feed->granted), (enum verb)get,
+                    note->parent, granted_now_ms(feed->granted)))
+        return;
+    id_format(schema_get(feed->watcher->kind)->prefix, note->id, id);
+    add_event(feed->watcher, note->revision, "delete",
+              json_pack("{s:s}", "id", id));
+}
+
 static bool
 feed_note(void *data, const struct note *note)
 {
@@ -95,24 +126,11 @@ feed_note(void *data, const struct note *note)
     watcher->since = note->revision;
     if (!concerns(world, watcher, note))
         return true;
-    if (note->deleted) {
-        char id[ID_TEXT_MAX];
-        int get = verb_of(watcher->kind, VERB_OP_GET);
-        if (get < 0 || !access_can(world, granted_actor(feed->granted),
-                                   (enum verb)get, note->parent,
-                                   granted_now_ms(feed->granted)))
-            return true;
-        id_format(schema_get(watcher->kind)->prefix, note->id, id);
-        add_event(watcher, note->revision, "delete",
-                  json_pack("{s:s}", "id", id));
-        return true;
-    }
-    const struct object *object = world_object(world, note->ref);
-    if (object == NULL || !id_equal(object->id, note->id) ||
-        !access_visible(feed->granted, note->ref))
-        return true;
-    add_event(watcher, note->revision, "put",
-              objects_json(feed->granted, note->ref, NULL));
+    if (is_gone(world, note))
+        feed_deletion(feed, note);
+    else if (access_visible(feed->granted, note->ref))
+        add_event(watcher, note->revision, "put",
+                  objects_json(feed->granted, note->ref, NULL));
     return true;
 }
 

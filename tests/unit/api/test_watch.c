@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <pthread.h>
+
+#include "base/clock.h"
+#include "tests/unit/api/client.h"
+
+static struct place place;
+
+static int
+set_up(void **state)
+{
+    (void)state;
+    place_open(&place);
+    tell(&place, place.root, "POST", "/tenants", "{\"name\":\"a\"}", 201);
+    tell(&place, place.root, "POST", "/tenants", "{\"name\":\"b\"}", 201);
+    return 0;
+}
+
+static int
+tear_down(void **state)
+{
+    (void)state;
+    place_close(&place);
+    return 0;
+}
+
+/* --- somebody who watches --- */
+
+struct watching {
+    pthread_t thread;
+    pthread_mutex_t lock;
+    struct buffer text;
+    const char *token;
+    char path[256];
+    bool stop;
+    bool ended;
+    long status;
+};
+
+static bool
+take_piece(const char *bytes, size_t size, void *data)
+{
+    struct watching *watching = data;
+    (void)pthread_mutex_lock(&watching->lock);
+    buffer_add(&watching->text, bytes, size);
+    bool stop = watching->stop;
+    (void)pthread_mutex_unlock(&watching->lock);
+    return !stop;
+}
+
+static void *
+watch_thread(void *data)
+{
+    struct watching *watching = data;
+    struct error err;
+    char authorization[128];
+    scoped_answer answer = {0};
+    (void)snprintf(authorization, sizeof authorization,
+                   "Authorization: Bearer %s", watching->token);
+    struct http_request request = {.method = "GET",
+                                   .path = watching->path,
+                                   .headers = {authorization},
+                                   .timeout_ms = 60000};
+    (void)http_stream(&place.target, &request, &answer, take_piece, watching,
+                      &err);
+    (void)pthread_mutex_lock(&watching->lock);
+    watching->status = answer.status;
+    watching->ended = true;
+    (void)pthread_mutex_unlock(&watching->lock);
+    return NULL;
+}
+
+static void
+watch(struct watching *watching, const char *token, const char *path)
+{
+    memset(watching, 0, sizeof *watching);
+    (void)pthread_mutex_init(&watching->lock, NULL);
+    watching->token = token;
+    (void)snprintf(watching->path, sizeof watching->path, "/api/v1%s", path);
+    assert_int_equal(pthread_create(&watching->thread, NULL, watch_thread,
+                                    watching),
+                     0);
+}
+
+/* Waits until the text has been seen `times` times; false after 8 s. */
+static bool
+sees(struct watching *watching, const char *text, int times)
+{
+    for (int64_t end = clock_mono_ms() + 8000; clock_mono_ms() < end;) {
+        int seen = 0;
+        (void)pthread_mutex_lock(&watching->lock);
+        const char *at = buffer_text(&watching->text);
+        while ((at = strstr(at, text)) != NULL) {
+            at += strlen(text);
+            seen++;
+        }
+        (void)pthread_mutex_unlock(&watching->lock);
+        if (seen >= times)
+            return true;
+        (void)usleep(10000);
+    }
+    return false;
+}
+
+static bool
+has(struct watching *watching, const char *text)
+{
+    (void)pthread_mutex_lock(&watching->lock);
+    bool there = strstr(buffer_text(&watching->text), text) != NULL;
+    (void)pthread_mutex_unlock(&watching->lock);
+    return there;
+}
+
+static bool
+ends(struct watching *watching)
+{
+    for (int64_t end = clock_mono_ms() + 8000; clock_mono_ms() < end;) {
+        (void)pthread_mutex_lock(&watching->lock);
+        bool ended = watching->ended;
+        (void)pthread_mutex_unlock(&watching->lock);
+        if (ended)
+            return true;
+        (void)usleep(10000);
+    }
+    return false;
+}
+
+/* Stops it; `nudge` makes a change that it is told of. */
+static void
+leave(struct watching *watching, const char *nudge)
+{
+    char body[64];
+    (void)pthread_mutex_lock(&watching->lock);
+    watching->stop = true;
+    (void)pthread_mutex_unlock(&watching->lock);
+    if (nudge != NULL) {
+        (void)snprintf(body, sizeof body, "{\"name\":\"%s\"}", nudge);
+        tell(&place, place.root, "POST", "/tenants/a/projects", body, 201);
+    }
+    (void)pthread_join(watching->thread, NULL);
+    buffer_release(&watching->text);
+    (void)pthread_mutex_destroy(&watching->lock);
+}
+
+static long long
+revision_of(const char *path)
+{
+    scoped_json list = ask(&place, place.root, "GET", path, NULL, 200);
+    return json_integer_value(json_object_get(list, "revision"));
+}
+
+/* --- what is seen --- */
+
+static void
+a_watch_goes_on_where_the_list_ended(void **state)
+{
+    (void)state;
+    struct watching watching;
+    char path[128];
+    long long revision = revision_of("/tenants/a/projects");
+    tell(&place, place.root, "POST", "/tenants/a/projects",
+         "{\"name\":\"between\"}", 201);
+    (void)snprintf(path, sizeof path,
+                   "/tenants/a/projects?watch=1&since=%lld", revision);
+    watch(&watching, place.root, path);
+    assert_true(sees(&watching, "\"name\":\"between\"", 1));
+    tell(&place, place.root, "POST", "/tenants/a/projects",
+         "{\"name\":\"after\"}", 201);
+    assert_true(sees(&watching, "\"name\":\"after\"", 1));
+    tell(&place, place.root, "POST", "/tenants/a/units",
+         "{\"name\":\"other-kind\"}", 201);
+    tell(&place, place.root, "POST", "/tenants/b/projects",
+         "{\"name\":\"other-tenant\"}", 201);
+    place.headers[0] = "If-Match: *";
+    tell(&place, place.root, "PATCH", "/tenants/a/projects/after",
+         "{\"display\":\"changed\"}", 200);
+    assert_true(sees(&watching, "\"display\":\"changed\"", 1));
+    assert_true(has(&watching, "event: put\ndata: {"));
+    assert_true(has(&watching, "\nid: "));
+    assert_false(has(&watching, "other-kind"));
+    assert_false(has(&watching, "other-tenant"));
+    leave(&watching, "end-1");
+}
+
+static void
+a_deletion_is_told_by_its_id(void **state)
+{
+    (void)state;
+    struct watching watching;
+    char *id = ask_text(&place, place.root, "POST", "/tenants/a/units",
+                        "{\"name\":\"short\"}", 201, "id");
+    char path[128], text[128];
+    watch(&watching, place.root, "/tenants/a/units?watch=1");
+    assert_true(sees(&watching, ": watching", 1));
+    (void)snprintf(path, sizeof path, "/tenants/a/units/%s", id);
+    tell(&place, place.root, "DELETE", path, NULL, 204);
+    (void)snprintf(text, sizeof text, "\"id\":\"%s\"", id);
+    assert_true(sees(&watching, text, 1));
+    (void)pthread_mutex_lock(&watching.lock);
+    watching.stop = true;
+    (void)pthread_mutex_unlock(&watching.lock);
+    tell(&place, place.root, "POST", "/tenants/a/units",
+         "{\"name\":\"bye\"}", 201);
+    leave(&watching, NULL);
+    free(id);
+}
+
+static void
+nothing_is_lost_between_a_list_and_many_watches(void **state)
+{
+    (void)state;
+    struct watching first, second;
+    char path[128], body[64], text[64];
+    long long revision = revision_of("/tenants/a/projects");
+    (void)snprintf(path, sizeof path,
+                   "/tenants/a/projects?watch=1&since=%lld", revision);
+    watch(&first, place.root, path);
+    for (int i = 0; i < 40; i++) {
+        (void)snprintf(body, sizeof body, "{\"name\":\"many-%d\"}", i);
+        tell(&place, place.root, "POST", "/tenants/a/projects", body, 201);
+    }
+    watch(&second, place.root, path);
+    for (int i = 0; i < 40; i++) {
+        (void)snprintf(text, sizeof text, "\"name\":\"many-%d\"", i);
+        assert_true(sees(&first, text, 1));
+        assert_true(sees(&second, text, 1));
+    }
+    leave(&first, "end-2");
+    leave(&second, "end-3");
+}
+
+static void
+a_watcher_sees_what_it_may_see(void **state)
+{
+    (void)state;
+    struct watching watching;
+    char *token = join(&place, "a", "ann", "/tenants/a/projects/between",
+                       "developer");
+    watch(&watching, token, "/tenants/a/projects?watch=1");
+    assert_true(sees(&watching, ": watching", 1));
+    tell(&place, place.root, "POST", "/tenants/a/projects",
+         "{\"name\":\"hidden\"}", 201);
+    place.headers[0] = "If-Match: *";
+    tell(&place, place.root, "PATCH", "/tenants/a/projects/between",
+         "{\"display\":\"mine\"}", 200);
+    assert_true(sees(&watching, "\"display\":\"mine\"", 1));
+    assert_false(has(&watching, "hidden"));
+    /* [A24] and when the right to look ends, so does the watch. */
+    place.headers[0] = "If-Match: *";
+    tell(&place, place.root, "PATCH", "/tenants/a/users/ann",
+         "{\"state\":\"suspended\"}", 200);
+    assert_true(ends(&watching));
+    assert_true(has(&watching, "event: end"));
+    leave(&watching, NULL);
+    free(token);
+}
+
+static void
+a_watch_that_cannot_be_is_refused(void **state)
+{
+    (void)state;
+    tell(&place, place.root, "GET",
+         "/tenants/a/projects?watch=1&since=999999", NULL, 400);
+    tell(&place, place.root, "GET", "/tenants?watch=1", NULL, 501);
+    tell(&place, NULL, "GET", "/tenants/a/projects?watch=1", NULL, 401);
+    tell(&place, place.root, "GET", "/tenants/none/projects?watch=1", NULL,
+         404);
+}
+
+static void
+a_position_from_before_a_restart_is_gone(void **state)
+{
+    (void)state;
+    struct watching watching;
+    char path[128];
+    long long revision = revision_of("/tenants/a/projects");
+    watch(&watching, place.root, "/tenants/a/projects?watch=1");
+    assert_true(sees(&watching, ": watching", 1));
+    api_stop(place.api);
+    assert_true(ends(&watching));
+    leave(&watching, NULL);
+    harness_restart(&place.harness);
+    (void)snprintf(path, sizeof path,
+                   "/tenants/a/projects?watch=1&since=%lld", revision - 1);
+    tell(&place, place.root, "GET", path, NULL, 410);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_watch_goes_on_where_the_list_ended),
+        cmocka_unit_test(a_deletion_is_told_by_its_id),
+        cmocka_unit_test(nothing_is_lost_between_a_list_and_many_watches),
+        cmocka_unit_test(a_watcher_sees_what_it_may_see),
+        cmocka_unit_test(a_watch_that_cannot_be_is_refused),
+        cmocka_unit_test(a_position_from_before_a_restart_is_gone),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}
