@@ -44,7 +44,8 @@ struct agent {
     int inventory_ms;
     struct lane *starts;
     struct lane *quick; /* notices, kills, removals, releases */
-    struct lane *chores;
+    struct lane *volumes;
+    struct lane *scrubs; /* one after the other */
     struct lane *readers;
 
     pthread_mutex_t lock; /* of all below */
@@ -584,8 +585,11 @@ run_step(struct lane_work *work)
     bool failed = do_step(agent, &doing->step, &err) != 0;
 
     if (failed)
-        log_warn("%s %s: %s", step_name(&doing->step), doing->step.id,
-                 err.text);
+        log_write(err.code == ERROR_BUSY || err.code == ERROR_CONFLICT
+                      ? LOG_DEBUG
+                      : LOG_WARN,
+                  NULL, "%s %s: %s", step_name(&doing->step),
+                  doing->step.id, err.text);
     (void)pthread_mutex_lock(&agent->lock);
     roster_result(agent->roster, &doing->step, failed ? &err : NULL,
                   clock_wall_ms());
@@ -598,10 +602,14 @@ static void
 hand_out(struct agent *agent, const struct roster_step *step)
 {
     struct doing *doing = memory_new(1, sizeof(*doing));
-    struct lane *lane = agent->chores;
+    struct lane *lane = agent->quick;
 
-    if (step->kind == ROSTER_DUTY)
-        lane = step->step == DUTY_START ? agent->starts : agent->quick;
+    if (step->kind == ROSTER_VOLUME)
+        lane = agent->volumes;
+    else if (step->kind == ROSTER_SCRUB)
+        lane = agent->scrubs;
+    else if (step->step == DUTY_START)
+        lane = agent->starts;
     doing->work.run = run_step;
     doing->agent = agent;
     doing->step = *step;
@@ -651,7 +659,8 @@ init(struct agent *agent, const struct agent_options *options)
     agent->roster = roster_new();
     agent->starts = lane_new(8);
     agent->quick = lane_new(4);
-    agent->chores = lane_new(3);
+    agent->volumes = lane_new(2);
+    agent->scrubs = lane_new(1);
     agent->readers = lane_new(4);
     (void)pthread_condattr_init(&monotonic);
     (void)pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
