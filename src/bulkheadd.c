@@ -244,6 +244,7 @@ start_api(struct daemon *daemon, const struct options *options,
                                   options->data, "stream.sock"),
         .secret_path =
             arena_printf(daemon->arena, "%s/first-admin", options->data),
+        .audit_path = arena_printf(daemon->arena, "%s/audit", options->data),
         .version = VERSION,
         .connections_max = (unsigned)settings->connections_max,
         .flight_max = (unsigned)settings->flight_max,

@@ -84,12 +84,16 @@ HANDLER_READ(usage_read)
 HANDLER_HISTORY(usage_history)
 HANDLER_READ(audit_read)
 HANDLER_HISTORY(audit_history)
+HANDLER_READ(audit_checkpoint_read)
+HANDLER_HISTORY(audit_checkpoint)
 
 /* system.c, openapi.c: the platform about itself */
 HANDLER_OPEN(system_health)
 HANDLER_OPEN(system_ready)
 HANDLER_OPEN(system_version)
 HANDLER_READ(system_metrics)
+HANDLER_READ(system_check)
+HANDLER_HISTORY(system_check_history)
 HANDLER_OPEN(openapi_serve)
 
 /* relay.c: agents' messages, to control/agents.h */

@@ -30,6 +30,7 @@ struct api_options {
     uint16_t port;           /* 0: any free one, see api_port */
     const char *stream_path; /* further socket for watches; NULL: none */
     const char *secret_path; /* of the first-admin secret; NULL: none */
+    const char *audit_path;  /* directory of the audit logs; NULL: none */
     const char *version;     /* of the program */
     const struct password_cost *password_cost; /* NULL: the default */
     struct agents *agents;   /* NULL: agents are answered 501 */

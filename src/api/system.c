@@ -4,7 +4,7 @@
 #include "api/handlers.h"
 #include "api/state.h"
 #include "api/watch.h"
-#include "base/clock.h"
+#include "control/check.h"
 
 int
 system_health(struct exchange *exchange, struct error *err)
@@ -101,5 +101,32 @@ system_metrics(const struct granted *granted, struct exchange *exchange,
                           world_count(world, (enum kind)kind));
     answer_text(&exchange->answer, 200, "text/plain; version=0.0.4",
                 buffer_text(&out));
+    return 0;
+}
+
+/* --- the self-check --- */
+
+int
+system_check(const struct granted *granted, struct exchange *exchange,
+             struct error *err)
+{
+    struct check *check = arena_alloc(exchange->arena, sizeof *check);
+    int64_t from_ms;
+    if (exchange_time(exchange, "from", 0, &from_ms, err) != 0)
+        return -1;
+    check_begin(check, exchange->arena, from_ms);
+    check_world(check, granted_world(granted));
+    exchange->data = check;
+    return 0;
+}
+
+int
+system_check_history(struct exchange *exchange, struct store_reader *reader,
+                     struct error *err)
+{
+    struct check *check = exchange->data;
+    if (check_history(check, reader, err) != 0)
+        return -1;
+    answer_json(&exchange->answer, 200, check_json(check));
     return 0;
 }
