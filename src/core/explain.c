@@ -1,0 +1,444 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "core/explain.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "core/change.h"
+#include "core/gate.h"
+#include "core/lifecycle.h"
+#include "core/object.h"
+#include "core/queue.h"
+#include "core/shortage.h"
+
+/* Limits that are raised one after the other in a trial. */
+#define RAISES_MAX 8
+
+/* One trial: a copy of the world that changes are tried on. */
+struct trial {
+    struct world *world;
+    struct arena *arena;
+    int64_t now_ms;
+    struct id_source ids;
+    struct ref workload;
+};
+
+static json_t *
+number(int64_t value)
+{
+    return json_integer((json_int_t)value);
+}
+
+static void
+put(json_t *object, const char *key, json_t *value)
+{
+    json_object_set_new(object, key, value);
+}
+
+static void
+put_id(json_t *object, const char *key, const struct world *world,
+       struct ref ref)
+{
+    char id[ID_TEXT_MAX];
+
+    if (ref_is_none(ref))
+        return;
+    object_id_text(world, ref, id);
+    put(object, key, json_string(id));
+}
+
+/* --- the quotas on the way up --- */
+
+static json_t *
+quota_json(const struct world *world, const struct quota *quota,
+           const struct demand *demand, int64_t now_ms)
+{
+    char node[NAME_MAX_SIZE + 16];
+    const struct field *field = schema_field(KIND_QUOTA, "dimension");
+    json_t *json = json_object();
+    int64_t limit = quota_limit(world, quota);
+
+    put(json, "node",
+        json_string(reason_node(node, world, quota->object.parent)));
+    put(json, "dimension", json_string(field->names[quota->dimension]));
+    put_id(json, "quota", world, quota->object.self);
+    put_id(json, "pool", world, quota->pool);
+    put_id(json, "class", world, quota->class);
+    put(json, "need", number(demand->of[quota->dimension]));
+    put(json, "guaranteed", number(quota->guaranteed));
+    put(json, "limit", limit == AMOUNT_NONE ? json_null() : number(limit));
+    /* The use of the whole platform is not told. */
+    if (quota->object.parent.kind != KIND_PLATFORM)
+        put(json, "used",
+            number(quota->dimension == DIMENSION_CARD_TIME
+                       ? quota_committed(world, quota, now_ms)
+                       : quota->used));
+    return json;
+}
+
+static json_t *
+quotas_json(const struct world *world, const struct workload *workload,
+            const struct demand *demand, int64_t now_ms)
+{
+    json_t *list = json_array();
+
+    for (struct ref node = workload->object.parent; !ref_is_none(node);
+         node = world_parent(world, node))
+        world_each_child(world, KIND_QUOTA, node, ref) {
+            const struct quota *quota = world_quota(world, ref);
+
+            if ((ref_is_none(quota->pool) ||
+                 ref_equal(quota->pool, demand->pool)) &&
+                (ref_is_none(quota->class) ||
+                 ref_equal(quota->class, demand->class)))
+                json_array_append_new(
+                    list, quota_json(world, quota, demand, now_ms));
+        }
+    return list;
+}
+
+/* --- the pools --- */
+
+static json_t *
+filters_json(const struct place_tally *tally)
+{
+    json_t *list = json_array();
+
+    for (int i = 0; i < FILTER_COUNT; i++) {
+        json_t *filter;
+
+        if (tally->out_nodes[i] == 0 && tally->out_cards[i] == 0)
+            continue;
+        filter = json_object();
+        put(filter, "filter",
+            json_string(place_filter_text((enum place_filter)i)));
+        put(filter, "nodes", number(tally->out_nodes[i]));
+        put(filter, "cards", number(tally->out_cards[i]));
+        json_array_append_new(list, filter);
+    }
+    return list;
+}
+
+static void
+put_verdict(json_t *json, const struct world *world,
+            const struct verdict *verdict)
+{
+    const struct field *field = schema_field(KIND_WORKLOAD, "reason");
+
+    put(json, "reason", json_string(field->names[verdict->reason]));
+    put(json, "text", json_string(verdict->text));
+    put(json, "need", number(verdict->need));
+    put(json, "have", number(verdict->have));
+    put(json, "limit", verdict->limit == AMOUNT_NONE ? json_null()
+                                                     : number(verdict->limit));
+    put(json, "never", json_boolean(verdict->state == WORKLOAD_REJECTED));
+    put_id(json, "quota", world, verdict->quota);
+}
+
+static json_t *
+pool_json(struct estate *estate, struct gate *gate,
+          const struct workload *workload, struct ref pool,
+          struct arena *arena)
+{
+    const struct pool *at = world_pool(estate->world, pool);
+    json_t *json = json_object();
+    struct place_request request;
+    struct place_tally tally;
+    struct placement placement;
+    struct verdict verdict;
+    struct demand demand;
+    bool open, placed;
+
+    open = gate_check_pool(gate, workload, pool, &demand, &verdict);
+    gate_request(gate, workload, &demand, &request);
+    placed = place_find(estate, &request, PLACE_NOW, arena, &placement,
+                        &tally);
+    put(json, "pool", json_string(at->object.name));
+    put(json, "starts", json_boolean(open && placed));
+    if (open && !placed)
+        shortage_say(estate->world, &request, &tally, &verdict);
+    if (!open || !placed)
+        put_verdict(json, estate->world, &verdict);
+    put(json, "nodes", number(tally.nodes));
+    put(json, "cards", number(tally.cards));
+    put(json, "free", number(tally.free));
+    put(json, "largest", number(tally.largest));
+    put(json, "fit", number(tally.fit));
+    put(json, "filters", filters_json(&tally));
+    put(json, "quotas",
+        quotas_json(estate->world, workload, &demand, gate->now_ms));
+    return json;
+}
+
+/* --- what would help, tried --- */
+
+static struct changes *
+trial_begin(struct trial *trial)
+{
+    return change_begin(trial->arena, trial->world,
+                        (struct context){ trial->now_ms, &trial->ids });
+}
+
+/* Does it start in the trial's world, alone in the queue? */
+static bool
+trial_starts(struct trial *trial, struct verdict *verdict,
+             struct ref *pool_out)
+{
+    const struct workload *workload =
+        world_workload(trial->world, trial->workload);
+    struct estate *estate =
+        estate_new(trial->arena, trial->world, trial->now_ms);
+    struct ref pools[GATE_POOLS_MAX];
+    size_t count =
+        gate_pools(trial->world, workload, pools, GATE_POOLS_MAX);
+    struct gate gate;
+    bool said = false;
+
+    gate_init(&gate, trial->world, NULL, trial->now_ms, trial->arena);
+    verdict_set(verdict, WORKLOAD_GATED, REASON_POLICY, "no pool");
+    if (!gate_check_policy(&gate, workload, verdict))
+        return false;
+    estate_own(estate, trial->workload, true);
+    for (size_t i = 0; i < count; i++) {
+        struct place_request request;
+        struct place_tally tally;
+        struct placement placement;
+        struct verdict closed;
+        struct demand demand;
+
+        if (!gate_check_pool(&gate, workload, pools[i], &demand, &closed)) {
+            if (!said)
+                *verdict = closed;
+            continue;
+        }
+        *pool_out = pools[i];
+        gate_request(&gate, workload, &demand, &request);
+        if (place_find(estate, &request, PLACE_NOW, trial->arena, &placement,
+                       &tally))
+            return true;
+        shortage_say(trial->world, &request, &tally, verdict);
+        said = true;
+    }
+    return false;
+}
+
+/* Raises the limit (and guarantee, when that binds) that is named. */
+static bool
+trial_raise(struct trial *trial, const struct verdict *verdict, json_t *list)
+{
+    const struct quota *present = world_quota(trial->world, verdict->quota);
+    char node[NAME_MAX_SIZE + 16], amount[REASON_AMOUNT_MAX],
+        text[TEXT_MAX_SIZE];
+    struct changes *changes;
+    struct quota *quota;
+    bool platform;
+
+    if (present == NULL)
+        return false;
+    platform = present->object.parent.kind == KIND_PLATFORM;
+    changes = trial_begin(trial);
+    quota = change_update(changes, verdict->quota);
+    if (verdict->limit == present->guaranteed &&
+        verdict->limit != quota_limit(trial->world, present))
+        quota->guaranteed = verdict->have + verdict->need;
+    if (quota_limit(trial->world, present) != AMOUNT_NONE)
+        quota->limit = (platform ? present->used : verdict->have) +
+                       verdict->need;
+    (void)snprintf(text, sizeof(text), "the quota for %s of %s raised to %s",
+                   reason_dimension(quota->dimension),
+                   reason_node(node, trial->world, quota->object.parent),
+                   platform ? "hold it"
+                            : reason_amount(amount, quota->dimension,
+                                            verdict->have + verdict->need));
+    json_array_append_new(list, json_string(text));
+    world_apply(trial->world, changes);
+    return true;
+}
+
+/* Puts a node with such cards into the pool. */
+static void
+trial_add_cards(struct trial *trial, struct ref pool, int64_t cards)
+{
+    const struct workload *workload =
+        world_workload(trial->world, trial->workload);
+    const struct class *class = world_class(trial->world, workload->class);
+    struct changes *changes = trial_begin(trial);
+    struct node *node =
+        change_create(changes, KIND_NODE, pool, "what-if-node");
+    struct ref ref = node->object.self;
+
+    node->cpu_milli = workload->cpu_milli * workload->instances;
+    node->memory_mib = workload->memory_mib * workload->instances;
+    for (int64_t i = 0; i < cards; i++) {
+        char name[NAME_MAX_SIZE];
+        struct card *card;
+
+        (void)snprintf(name, sizeof(name), "card%" PRId64, i);
+        card = change_create(changes, KIND_CARD, ref, name);
+        memcpy(card->vendor, class->vendor, sizeof(card->vendor));
+        memcpy(card->model, class->model, sizeof(card->model));
+        card->health = HEALTH_HEALTHY;
+        card->memory_mib = class->min_memory_mib > class->memory_mib
+                               ? class->min_memory_mib
+                               : class->memory_mib;
+    }
+    world_apply(trial->world, changes);
+    world_touch_node(trial->world, ref, trial->now_ms);
+}
+
+/* Cards of a share class: so many that all its shares fit. */
+static int64_t
+cards_for(const struct class *class, int64_t instances)
+{
+    int64_t per_card;
+
+    if (class->form == FORM_WHOLE)
+        return class->count * instances;
+    per_card = 1000 / class->milli;
+    return (instances + per_card - 1) / per_card;
+}
+
+/* Tries the missing cards first, then a node that holds all. */
+static bool
+trial_grow(struct trial *trial, const struct verdict *verdict,
+           struct ref pool, json_t *list)
+{
+    const struct workload *workload =
+        world_workload(trial->world, trial->workload);
+    const struct class *class = world_class(trial->world, workload->class);
+    int64_t all = cards_for(class, workload->instances);
+    int64_t missing = class->form == FORM_WHOLE && verdict->need > verdict->have
+                          ? verdict->need - verdict->have
+                          : all;
+    const struct pool *at = world_pool(trial->world, pool);
+    struct verdict after;
+    char text[TEXT_MAX_SIZE];
+    bool starts = false;
+
+    if (at == NULL)
+        return false;
+    for (int64_t cards = missing < all ? missing : all;; cards = all) {
+        struct trial grown = *trial;
+        struct ref ignored;
+
+        grown.world = world_clone(trial->world);
+        trial_add_cards(&grown, pool, cards);
+        starts = trial_starts(&grown, &after, &ignored);
+        world_free(grown.world);
+        missing = cards;
+        if (starts || cards == all)
+            break;
+    }
+    (void)snprintf(text, sizeof(text),
+                   "%" PRId64 " more free card%s of class %s in pool %s%s",
+                   missing, missing == 1 ? "" : "s", class->object.name,
+                   at->object.name, missing == all ? ", on one node" : "");
+    json_array_append_new(list, json_string(text));
+    return starts;
+}
+
+static json_t *
+nearest_json(const struct world *world, struct ref workload, int64_t now_ms,
+             struct arena *arena)
+{
+    struct trial trial = { .world = world_clone(world),
+                           .arena = arena,
+                           .now_ms = now_ms,
+                           .ids = { { 0, 1 }, 0 },
+                           .workload = workload };
+    json_t *list = json_array();
+    json_t *json = json_object();
+    struct verdict verdict;
+    struct ref pool = { 0 };
+    bool starts = trial_starts(&trial, &verdict, &pool);
+
+    for (int i = 0; !starts && i < RAISES_MAX; i++) {
+        if (!trial_raise(&trial, &verdict, list))
+            break;
+        starts = trial_starts(&trial, &verdict, &pool);
+    }
+    if (!starts && !ref_is_none(pool))
+        starts = trial_grow(&trial, &verdict, pool, list);
+    put(json, "changes", list);
+    put(json, "verified", json_boolean(starts));
+    world_free(trial.world);
+    return json;
+}
+
+/* --- all together --- */
+
+/* How many of its own tenant's waiting workloads go before it. */
+static int64_t
+rank_of(const struct world *world, const struct workload *workload)
+{
+    struct queue_entry self =
+        queue_entry(world, NULL, workload->object.self);
+    int64_t rank = 0;
+
+    world_each(world, KIND_WORKLOAD, ref) {
+        const struct workload *other = world_workload(world, ref);
+        struct queue_entry entry;
+
+        if ((other->state != WORKLOAD_GATED &&
+             other->state != WORKLOAD_QUEUED) ||
+            !ref_equal(other->object.scope, workload->object.scope))
+            continue;
+        entry = queue_entry(world, NULL, ref);
+        rank += queue_before(&entry, &self);
+    }
+    return rank;
+}
+
+static void
+put_waiting(json_t *json, const struct world *world,
+            const struct workload *workload, int64_t now_ms,
+            struct arena *arena)
+{
+    struct ref pools[GATE_POOLS_MAX];
+    size_t count = gate_pools(world, workload, pools, GATE_POOLS_MAX);
+    struct estate *estate = estate_new(arena, world, now_ms);
+    json_t *list = json_array();
+    struct verdict policy;
+    struct gate gate;
+
+    put(json, "ahead", number(rank_of(world, workload)));
+    put(json, "pools", list);
+    estate_own(estate, workload->object.self, true);
+    gate_init(&gate, world, &estate->promised, now_ms, arena);
+    if (!gate_check_policy(&gate, workload, &policy)) {
+        put_verdict(json, world, &policy);
+        return;
+    }
+    for (size_t i = 0; i < count; i++)
+        json_array_append_new(
+            list, pool_json(estate, &gate, workload, pools[i], arena));
+    put(json, "nearest",
+        nearest_json(world, workload->object.self, now_ms, arena));
+}
+
+json_t *
+explain_workload(const struct world *world, struct ref ref, int64_t now_ms,
+                 struct arena *arena)
+{
+    const struct workload *workload = world_workload(world, ref);
+    json_t *json = json_object();
+    struct verdict stored;
+
+    if (workload == NULL)
+        return json;
+    stored = (struct verdict){ workload->state, (enum reason)workload->reason,
+                               workload->reason_quota, workload->need,
+                               workload->have, workload->limit, "" };
+    (void)snprintf(stored.text, sizeof(stored.text), "%s",
+                   workload->reason_text);
+    put_verdict(json, world, &stored);
+    put(json, "state", json_string(reason_state(workload->state)));
+    put(json, "waits_ms",
+        number(lifecycle_is_waiting(workload->state)
+                   ? now_ms - workload->state_ms
+                   : 0));
+    if (workload->state == WORKLOAD_GATED ||
+        workload->state == WORKLOAD_QUEUED)
+        put_waiting(json, world, workload, now_ms, arena);
+    return json;
+}
