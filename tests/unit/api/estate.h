@@ -3,6 +3,7 @@
 #define TESTS_UNIT_API_ESTATE_H
 
 #include "core/object.h"
+#include "core/usage.h"
 #include "tests/unit/api/client.h"
 
 /*
@@ -66,6 +67,7 @@ estate_put(struct changes *changes, struct side *side)
         change_create(changes, KIND_VOLUME, project, "data");
     volume->size_mib = 10;
     estate_note(changes, side, volume);
+    usage_start(changes, card);
     card->memory_mib = 81920;
     card->health = HEALTH_HEALTHY;
     class->count = 1;

@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/clock.h"
+#include "core/usage.h"
+#include "tests/unit/api/estate.h"
+
+static struct estate estate;
+
+static int
+set_up(void **state)
+{
+    (void)state;
+    estate_open(&estate);
+    harness_pass(3600 * 1000);
+    return 0;
+}
+
+static int
+tear_down(void **state)
+{
+    (void)state;
+    estate_close(&estate);
+    return 0;
+}
+
+static int64_t
+sum_of(const json_t *report, const char *usage, const char *member)
+{
+    json_t *item;
+    size_t index;
+    int64_t sum = 0;
+    json_array_foreach (json_object_get(report, "items"), index, item)
+        if (strcmp(json_string_value(json_object_get(item, "usage")),
+                   usage) == 0)
+            sum += json_integer_value(json_object_get(item, member));
+    return sum;
+}
+
+static int
+cut_cards(struct changes *changes, void *data, struct error *err)
+{
+    (void)data;
+    (void)err;
+    world_each(changes->world, KIND_CARD, ref)
+        usage_cut(changes, ref);
+    return 0;
+}
+
+static void
+cut_step(struct loop *loop, struct arena *arena, void *data)
+{
+    struct error err;
+    struct deed deed = {.verb = "test.cut",
+                        .component = "test",
+                        .decide = cut_cards,
+                        .data = data};
+    assert_int_equal(execute_deed(loop, arena, &deed, &err), 1);
+}
+
+/* A card bound for an hour: 1000 milli-cards x 3.6e6 ms, whether the ledger
+ * has it yet or not, and half of each. */
+static void
+a_bound_hour_is_reported_once_live_or_cut(void **state)
+{
+    (void)state;
+    struct place *place = &estate.place;
+    static const char path[] = "/tenants/vision/usage?group=project,model";
+    scoped_json live = ask(place, estate.vision.admin, "GET", path, NULL, 200);
+    assert_int_equal(sum_of(live, "bound", "quantity"), INT64_C(3600000000));
+    harness_run(&place->harness, cut_step, NULL);
+    scoped_json cut = ask(place, estate.vision.admin, "GET", path, NULL, 200);
+    assert_int_equal(sum_of(cut, "bound", "quantity"), INT64_C(3600000000));
+    harness_pass(1800 * 1000);
+    scoped_json both = ask(place, estate.vision.admin, "GET", path, NULL, 200);
+    assert_int_equal(sum_of(both, "bound", "quantity"), INT64_C(5400000000));
+    json_t *names = json_object_get(both, "names");
+    assert_string_equal(json_string_value(json_object_get(
+                            names, estate.vision.ids[KIND_PROJECT])),
+                        "work");
+}
+
+/* [A39]: a report shows one's own. */
+static void
+a_report_holds_only_what_lies_below_its_node(void **state)
+{
+    (void)state;
+    struct place *place = &estate.place;
+    scoped_json own = ask(place, estate.vision.admin, "GET",
+                          "/tenants/vision/usage?group=tenant", NULL, 200);
+    json_t *item;
+    size_t index;
+    json_array_foreach (json_object_get(own, "items"), index, item)
+        assert_string_equal(
+            json_string_value(json_object_get(item, "tenant")),
+            estate.vision.ids[KIND_TENANT]);
+    scoped_json all =
+        ask(place, place->root, "GET", "/usage?group=tenant", NULL, 200);
+    assert_int_equal(sum_of(all, "bound", "quantity"),
+                     2 * sum_of(own, "bound", "quantity"));
+    tell(place, estate.vision.admin, "GET", "/usage", NULL, 403);
+    tell(place, estate.vision.admin, "GET",
+         "/tenants/vision/usage?group=card", NULL, 400);
+    tell(place, estate.vision.admin, "GET",
+         "/tenants/vision/usage?from=2027-01-01T00:00:00Z&to="
+         "2026-01-01T00:00:00Z",
+         NULL, 400);
+}
+
+static size_t
+count_items(const char *token, const char *path)
+{
+    scoped_json list = ask(&estate.place, token, "GET", path, NULL, 200);
+    return json_array_size(json_object_get(list, "items"));
+}
+
+static void
+the_timeline_is_asked_both_ways_and_at_an_instant(void **state)
+{
+    (void)state;
+    char path[512], now[CLOCK_TEXT_MAX], early[CLOCK_TEXT_MAX];
+    clock_format(harness_wall_ms(), now);
+    clock_format(harness_wall_ms() - 30 * 24 * 3600 * INT64_C(1000), early);
+    const struct side *side = &estate.vision;
+    assert_int_equal(count_items(side->admin, "/tenants/vision/bindings"), 1);
+    (void)snprintf(path, sizeof path, "/tenants/vision/bindings?at=%s", now);
+    assert_int_equal(count_items(side->admin, path), 1);
+    (void)snprintf(path, sizeof path, "/tenants/vision/bindings?at=%s", early);
+    assert_int_equal(count_items(side->admin, path), 0);
+    (void)snprintf(path, sizeof path, "/tenants/vision/bindings?card=%s",
+                   side->ids[KIND_CARD]);
+    assert_int_equal(count_items(side->admin, path), 1);
+    (void)snprintf(path, sizeof path, "/tenants/vision/bindings?instance=%s",
+                   side->ids[KIND_INSTANCE]);
+    assert_int_equal(count_items(side->admin, path), 1);
+    /* [A39]: the other tenant's card and instance show nothing. */
+    (void)snprintf(path, sizeof path, "/tenants/vision/bindings?card=%s",
+                   estate.research.ids[KIND_CARD]);
+    assert_int_equal(count_items(side->admin, path), 0);
+    (void)snprintf(path, sizeof path, "/tenants/vision/bindings?instance=%s",
+                   estate.research.ids[KIND_INSTANCE]);
+    assert_int_equal(count_items(side->admin, path), 0);
+    assert_int_equal(count_items(estate.place.root, "/bindings"), 2);
+    (void)snprintf(path, sizeof path,
+                   "/tenants/vision/projects/work/workloads/%s/bindings",
+                   side->ids[KIND_WORKLOAD]);
+    assert_int_equal(count_items(side->admin, path), 1);
+    tell(&estate.place, side->admin, "GET",
+         "/tenants/vision/bindings?card=card0", NULL, 400);
+}
+
+static void
+an_audit_log_is_read_by_those_who_may(void **state)
+{
+    (void)state;
+    struct place *place = &estate.place;
+    scoped_json log = ask(place, estate.vision.admin, "GET",
+                          "/tenants/vision/audit?limit=500", NULL, 200);
+    json_t *items = json_object_get(log, "items"), *item;
+    size_t index;
+    assert_true(json_array_size(items) > 5);
+    json_array_foreach (items, index, item) {
+        assert_int_equal(
+            json_integer_value(json_object_get(item, "position")), index);
+        assert_null(json_object_get(item, "damaged"));
+        assert_non_null(json_object_get(item, "action"));
+    }
+    char *text = memory_strdup(buffer_text(&place->last.body));
+    assert_non_null(strstr(text, "project.create"));
+    assert_null(strstr(text, PASSWORD));
+    assert_null(strstr(text, estate.research.ids[KIND_TENANT]));
+    free(text);
+    scoped_json raw = ask(place, estate.vision.admin, "GET",
+                          "/tenants/vision/audit?limit=1&from=2&raw=1", NULL,
+                          200);
+    item = json_array_get(json_object_get(raw, "items"), 0);
+    assert_int_equal(json_integer_value(json_object_get(item, "position")),
+                     2);
+    assert_true(json_is_string(json_object_get(item, "entry")));
+    assert_true(json_is_true(json_object_get(raw, "more")));
+    tell(place, estate.vision.admin, "GET", "/audit", NULL, 403);
+}
+
+static void
+cards_show_their_holders_to_operators(void **state)
+{
+    (void)state;
+    struct place *place = &estate.place;
+    scoped_json cards = ask(place, place->root, "GET", "/cards", NULL, 200);
+    json_t *items = json_object_get(cards, "items"), *card;
+    size_t index;
+    assert_int_equal(json_array_size(items), 2);
+    json_array_foreach (items, index, card) {
+        json_t *holders = json_object_get(card, "holders");
+        assert_int_equal(json_array_size(holders), 1);
+        assert_int_equal(
+            json_integer_value(json_object_get(card, "used_milli")), 1000);
+        assert_int_equal(
+            json_integer_value(json_object_get(card, "free_milli")), 0);
+    }
+    scoped_json room =
+        ask(place, estate.vision.admin, "GET", "/capacity", NULL, 200);
+    json_array_foreach (json_object_get(room, "items"), index, card) {
+        assert_int_equal(
+            json_integer_value(json_object_get(card, "free_cards")), 0);
+        assert_int_equal(
+            json_integer_value(json_object_get(card, "total_cards")), 2);
+    }
+}
+
+static void
+the_check_recomputes_everything(void **state)
+{
+    (void)state;
+    struct place *place = &estate.place;
+    scoped_json check = ask(place, place->root, "GET", "/check", NULL, 200);
+    assert_non_null(json_object_get(check, "looked"));
+    tell(place, estate.vision.admin, "GET", "/check", NULL, 403);
+}
+
+static void
+metrics_are_for_the_platform(void **state)
+{
+    (void)state;
+    struct place *place = &estate.place;
+    assert_int_equal(client_send(place, place->root, "GET", "/metrics", NULL),
+                     200);
+    assert_non_null(strstr(buffer_text(&place->last.body),
+                           "bulkhead_objects{kind=\"tenant\"} 2"));
+    tell(place, estate.vision.admin, "GET", "/metrics", NULL, 403);
+    tell(place, NULL, "GET", "/metrics", NULL, 401);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_bound_hour_is_reported_once_live_or_cut),
+        cmocka_unit_test(a_report_holds_only_what_lies_below_its_node),
+        cmocka_unit_test(the_timeline_is_asked_both_ways_and_at_an_instant),
+        cmocka_unit_test(an_audit_log_is_read_by_those_who_may),
+        cmocka_unit_test(cards_show_their_holders_to_operators),
+        cmocka_unit_test(the_check_recomputes_everything),
+        cmocka_unit_test(metrics_are_for_the_platform),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}
