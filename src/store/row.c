@@ -96,7 +96,7 @@ head_json(json_t *json, enum kind kind, const struct value *values)
 
     (void)json_object_set_new(json, "id",
                               json_string(row_text(kind, values, "id")));
-    (void)json_object_set_new(json, "kind",
+    (void)json_object_set_new(json, "type",
                               json_string(schema_get(kind)->name));
     (void)json_object_set_new(json, "parent",
                               parent != NULL ? json_string(parent)

@@ -19,7 +19,8 @@ const char *row_text(enum kind kind, const struct value *values,
 /* The number, 0 when null. */
 int64_t row_int(enum kind kind, const struct value *values, const char *name);
 
-/* The same JSON as object_json gives for an object in the world: no
+/* The same JSON as object_json gives for an object in the world, without
+ * what is derived there from other objects: no
  * FIELD_SECRET members, FIELD_PLATFORM ones only when platform is true.  A
  * new reference. */
 json_t *row_json(enum kind kind, const struct value *values, bool platform);
