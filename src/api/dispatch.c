@@ -154,13 +154,13 @@ check_fields(const struct exchange *exchange, struct error *err)
         if (field == NULL)
             return error_field(err, pointer, "\"%.60s\" is no field here",
                                name);
-        if (!has_type(value, field->type))
+        if (!json_is_null(value) && !has_type(value, field->type))
             return error_field(err, pointer, "%s has the wrong type", name);
     }
     for (; fields != NULL && fields->name != NULL; fields++) {
         (void)snprintf(pointer, sizeof pointer, "/%s", fields->name);
-        if (fields->required &&
-            json_object_get(exchange->body, fields->name) == NULL)
+        json_t *member = json_object_get(exchange->body, fields->name);
+        if (fields->required && (member == NULL || json_is_null(member)))
             return error_field(err, pointer, "%s is missing", fields->name);
     }
     return 0;
