@@ -46,6 +46,7 @@ struct pass {
     struct group *groups[GROUP_ROOM];
     uint64_t generation; /* of the world that it goes on from */
     int64_t due_ms;
+    bool changed; /* it has decided something */
     bool finished;
 };
 
@@ -589,8 +590,14 @@ schedule_step(struct scheduler *scheduler, struct changes *changes)
         pass->estate->world != changes->world || pass->finished)
         pass_begin(pass, changes->world, now_ms);
     step(scheduler, changes);
+    if (change_is_empty(changes) && pass->changed) {
+        /* What was told early in a pass may be old by its end. */
+        pass_begin(pass, changes->world, now_ms);
+        step(scheduler, changes);
+    }
     if (change_is_empty(changes))
         return false;
+    pass->changed = true;
     pass->generation = generation + 1;
     return true;
 }

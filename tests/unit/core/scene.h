@@ -170,9 +170,10 @@ scene_check_workload(const struct world *world, struct ref ref)
     world_each_child(world, KIND_INSTANCE, ref, child) {
         const struct instance *instance = world_instance(world, child);
 
+        /* What was lost and came back late is on its way out. */
         if (instance->attempt == workload->attempt &&
             instance->state != INSTANCE_RELEASED &&
-            instance->state != INSTANCE_LOST)
+            instance->want != WANT_STOP)
             live++;
     }
     if (!lifecycle_is_live(workload->state))
