@@ -22,6 +22,7 @@
 #include "base/version.h"
 #include "control/agents.h"
 #include "control/bootstrap.h"
+#include "control/check.h"
 #include "control/loop.h"
 #include "control/outbox.h"
 #include "control/tick.h"
@@ -172,6 +173,32 @@ take_lock(struct daemon *daemon, const char *data, struct error *err)
     return 0;
 }
 
+static void
+run_check(struct loop *loop, struct job *job)
+{
+    check_world(job->data, loop_world(loop));
+}
+
+/* What was loaded must hold together; if not, somebody has to know, but
+ * running work is better off with a control plane than without. */
+static int
+check_loaded(struct daemon *daemon, struct error *err)
+{
+    struct check *check = arena_alloc(daemon->arena, sizeof(*check));
+    struct job job = { .run = run_check,
+                       .arena = daemon->arena,
+                       .data = check };
+
+    check_begin(check, daemon->arena, 0);
+    if (loop_call(daemon->loop, &job, err) != 0)
+        return -1;
+    for (size_t i = 0; i < check->broken && i < CHECK_FINDINGS; i++)
+        log_error("check: %s: %s %s",
+                  check_rule_text(check->findings[i].rule),
+                  check->findings[i].object, check->findings[i].text);
+    return 0;
+}
+
 static int
 open_loop(struct daemon *daemon, const struct options *options,
           const struct settings *settings, struct error *err)
@@ -191,7 +218,8 @@ open_loop(struct daemon *daemon, const struct options *options,
 
     if (loop_open(&loop, &daemon->loop, err) != 0 ||
         bootstrap_run(daemon->loop, &bootstrap, err) != 0 ||
-        tick_record_start(daemon->loop, err) != 0)
+        tick_record_start(daemon->loop, err) != 0 ||
+        check_loaded(daemon, err) != 0)
         return -1;
     daemon->tick = tick_start(daemon->loop, &tick);
     return 0;

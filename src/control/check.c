@@ -30,40 +30,54 @@ check_begin(struct check *check, struct arena *arena, int64_t from_ms)
 }
 
 void
-check_fail(struct check *check, enum check_rule rule, const char *fmt, ...)
+check_fail(struct check *check, enum check_rule rule, const char *object,
+           const char *fmt, ...)
 {
-    struct check_finding *finding = &check->findings[check->broken];
+    struct check_finding *finding;
     va_list arguments;
 
     if (check->broken++ >= CHECK_FINDINGS)
         return;
+    finding = &check->findings[check->broken - 1];
     finding->rule = rule;
+    (void)snprintf(finding->object, sizeof(finding->object), "%s", object);
     va_start(arguments, fmt);
     (void)vsnprintf(finding->text, sizeof(finding->text), fmt, arguments);
     va_end(arguments);
 }
 
+static json_t *
+finding_json(const struct check_finding *finding)
+{
+    json_t *json = json_object();
+
+    (void)json_object_set_new(json, "rule",
+                              json_string(check_rule_text(finding->rule)));
+    (void)json_object_set_new(json, "object", json_string(finding->object));
+    (void)json_object_set_new(json, "text", json_string(finding->text));
+    return json;
+}
+
 json_t *
 check_json(const struct check *check)
 {
-    json_t *json = json_object(), *list = json_array();
+    json_t *json = json_object(), *items = json_array();
     json_t *looked = json_object();
     size_t count = check->broken < CHECK_FINDINGS ? check->broken
                                                   : CHECK_FINDINGS;
 
     for (size_t i = 0; i < count; i++)
-        (void)json_array_append_new(
-            list, json_pack("{s:s, s:s}", "rule",
-                            check_rule_text(check->findings[i].rule), "text",
-                            check->findings[i].text));
+        (void)json_array_append_new(items,
+                                    finding_json(&check->findings[i]));
     for (unsigned rule = 0; rule < CHECK_RULE_COUNT; rule++)
         (void)json_object_set_new(
             looked, check_rule_text((enum check_rule)rule),
             json_integer((json_int_t)check->looked[rule]));
-    (void)json_object_set_new(json, "ok", json_boolean(check->broken == 0));
+    (void)json_object_set_new(json, "clean",
+                              json_boolean(check->broken == 0));
     (void)json_object_set_new(json, "broken",
                               json_integer((json_int_t)check->broken));
-    (void)json_object_set_new(json, "findings", list);
+    (void)json_object_set_new(json, "items", items);
     (void)json_object_set_new(json, "looked", looked);
     return json;
 }
@@ -204,8 +218,8 @@ compare(struct check *check, const struct world *world, struct ref ref,
     if (counter == counted)
         return;
     object_id_text(world, ref, id);
-    check_fail(check, CHECK_COUNTERS, "%s: %s is %lld, counted %lld", id,
-               what, (long long)counter, (long long)counted);
+    check_fail(check, CHECK_COUNTERS, id, "%s is %lld, counted %lld", what,
+               (long long)counter, (long long)counted);
 }
 
 static void
@@ -263,12 +277,11 @@ check_card_now(struct check *check, const struct world *world,
             continue;
         milli += binding->milli;
         if (!ref_is_none(tenant) && !ref_equal(tenant, owner))
-            check_fail(check, CHECK_EXCLUSIVE, "%s is shared by two tenants",
-                       id);
+            check_fail(check, CHECK_EXCLUSIVE, id, "shared by two tenants");
         tenant = owner;
     }
     if (milli > 1000)
-        check_fail(check, CHECK_EXCLUSIVE, "%s is bound %lld / 1000", id,
+        check_fail(check, CHECK_EXCLUSIVE, id, "bound %lld / 1000",
                    (long long)milli);
 }
 
@@ -330,8 +343,8 @@ check_guarantees(struct check *check, const struct world *world)
         if (sums[ref.index] <= quota->guaranteed)
             continue;
         object_id_text(world, ref, id);
-        check_fail(check, CHECK_GUARANTEE,
-                   "%s guarantees %lld, those below %lld", id,
+        check_fail(check, CHECK_GUARANTEE, id,
+                   "guarantees %lld, those below %lld",
                    (long long)quota->guaranteed, (long long)sums[ref.index]);
     }
 }
@@ -345,7 +358,7 @@ fail_life(struct check *check, const struct world *world, struct ref ref,
     char id[ID_TEXT_MAX];
 
     object_id_text(world, ref, id);
-    check_fail(check, CHECK_LIFE, "%s %s", id, text);
+    check_fail(check, CHECK_LIFE, id, "%s", text);
 }
 
 static void

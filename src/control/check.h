@@ -34,6 +34,7 @@ enum check_rule {
 
 struct check_finding {
     enum check_rule rule;
+    char object[ID_TEXT_MAX]; /* whose rule is broken; a log: its scope */
     char text[256];
 };
 
@@ -58,12 +59,14 @@ void check_world(struct check *check, const struct world *world);
  * cannot be read. */
 int check_history(struct check *check, struct store_reader *reader,
                   struct error *err);
-/* {"ok", "broken", "findings": [{"rule", "text"}], "looked": {...}} */
+/* {"clean", "broken", "items": [{"rule", "object", "text"}], "looked"}; a new
+ * reference. */
 json_t *check_json(const struct check *check);
 const char *check_rule_text(enum check_rule rule);
 
 /* For the parts of the check. */
-void check_fail(struct check *check, enum check_rule rule, const char *fmt,
-                ...) __attribute__((format(printf, 3, 4)));
+void check_fail(struct check *check, enum check_rule rule,
+                const char *object, const char *fmt, ...)
+    __attribute__((format(printf, 4, 5)));
 
 #endif

@@ -49,9 +49,9 @@ sweep_in(struct sweep *sweep, int64_t from_ms, int64_t to_ms, int64_t milli)
     for (size_t i = 0; i < sweep->count; i++)
         sum += sweep->active[i].milli;
     if (sum > 1000 && !sweep->told) {
-        check_fail(sweep->check, CHECK_EXCLUSIVE,
-                   "%s was bound %lld / 1000 at %lld", sweep->card,
-                   (long long)sum, (long long)from_ms);
+        check_fail(sweep->check, CHECK_EXCLUSIVE, sweep->card,
+                   "was bound %lld / 1000 at %lld", (long long)sum,
+                   (long long)from_ms);
         sweep->told = true;
     }
     if (sweep->count < ACTIVE_MAX)
@@ -118,14 +118,14 @@ end_hour(struct tally *tally)
         return;
     tally->open = false;
     if (tally->quantity != 1000 * wall)
-        check_fail(tally->check, CHECK_USAGE,
-                   "%s: the hour from %lld has %lld of %lld milli-card-ms",
-                   tally->card, (long long)tally->hour_ms,
-                   (long long)tally->quantity, (long long)(1000 * wall));
+        check_fail(tally->check, CHECK_USAGE, tally->card,
+                   "the hour from %lld has %lld of %lld milli-card-ms",
+                   (long long)tally->hour_ms, (long long)tally->quantity,
+                   (long long)(1000 * wall));
     if (tally->last_ms != 0 && tally->last_ms != tally->from_ms)
-        check_fail(tally->check, CHECK_USAGE,
-                   "%s: nothing from %lld to %lld", tally->card,
-                   (long long)tally->last_ms, (long long)tally->from_ms);
+        check_fail(tally->check, CHECK_USAGE, tally->card,
+                   "nothing from %lld to %lld", (long long)tally->last_ms,
+                   (long long)tally->from_ms);
     tally->last_ms = tally->to_ms;
 }
 
@@ -144,8 +144,8 @@ end_card(struct tally *tally)
     end_hour(tally);
     if (tally->known != NULL && tally->last_ms != 0 &&
         tally->last_ms != tally->known->cut_ms)
-        check_fail(tally->check, CHECK_USAGE,
-                   "%s: metered up to %lld, facts end at %lld", tally->card,
+        check_fail(tally->check, CHECK_USAGE, tally->card,
+                   "metered up to %lld, facts end at %lld",
                    (long long)tally->known->cut_ms,
                    (long long)tally->last_ms);
 }
@@ -260,8 +260,8 @@ compare_facts(struct records *records, const char *facts)
             continue;
         stored->recorded = true;
         if (digest_compare(&stored->digest, &digest) != 0)
-            check_fail(records->check, CHECK_RECORD,
-                       "%s is not as its record of version %lld says", id,
+            check_fail(records->check, CHECK_RECORD, id,
+                       "is not as its record of version %lld says",
                        (long long)version);
     }
 }
@@ -300,17 +300,17 @@ take_record(void *context, const struct value *values, struct error *err)
     (void)err;
     records->check->looked[CHECK_RECORD]++;
     if (position != records->next)
-        check_fail(records->check, CHECK_RECORD,
-                   "log %s: record %lld is missing", records->log,
+        check_fail(records->check, CHECK_RECORD, records->log,
+                   "record %lld of the log is missing",
                    (long long)records->next);
     records->next = position + 1;
     if (size < 0 ||
         !leaf_matches(entry, (size_t)size,
                       row_text(KIND_EVENT, values, "leaf")) ||
         record_decode(entry, (size_t)size, NULL, 0, &record, &ignored) != 0)
-        check_fail(records->check, CHECK_RECORD,
-                   "log %s: record %lld is not what its leaf commits to",
-                   records->log, (long long)position);
+        check_fail(records->check, CHECK_RECORD, records->log,
+                   "record %lld of the log is not what its leaf commits to",
+                   (long long)position);
     else
         compare_facts(records, record.facts);
     return 0;
@@ -377,8 +377,8 @@ check_records(struct check *check, struct store_reader *reader,
         rc = check_logs(&records, reader, err);
     HASH_ITER(hh, records.objects, stored, next) {
         if (rc == 0 && !stored->recorded)
-            check_fail(check, CHECK_RECORD,
-                       "%s has no record of its version %lld", stored->id,
+            check_fail(check, CHECK_RECORD, stored->id,
+                       "has no record of its version %lld",
                        (long long)stored->version);
         HASH_DEL(records.objects, stored);
     }

@@ -286,7 +286,7 @@ test_record_that_was_dropped_or_changed_is_found(void **state)
                   "WHERE position = 0");
     assert_broken(&estate, CHECK_RECORD, "is not what its leaf commits to");
     edit(&estate, "DELETE FROM event WHERE position = 0");
-    assert_broken(&estate, CHECK_RECORD, "record 0 is missing");
+    assert_broken(&estate, CHECK_RECORD, "record 0 of the log is missing");
     harness_close(&estate.harness);
 }
 
