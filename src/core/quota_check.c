@@ -65,9 +65,22 @@ peer_above(const struct changes *changes, struct ref node,
     return quota;
 }
 
+/* Where the quota at a node leans: the node of the nearest one of the same
+ * scope above it, self's counted; none without one. */
+static struct ref
+leans_on(const struct changes *changes, struct ref node,
+         const struct quota *self)
+{
+    do
+        node = world_parent(changes->world, node);
+    while (!ref_is_none(node) &&
+           !ref_equal(node, self->object.parent) &&
+           peer_at(changes, node, self) == NULL);
+    return node;
+}
+
 /* Guarantees of the same scope right below a node, self's new one counted:
- * those whose nearest quota above sits there (on the platform: those of
- * tenants). */
+ * those that lean on it (on the platform: those of tenants too). */
 static int64_t
 guaranteed_below(const struct changes *changes, struct ref node,
                  const struct quota *self)
@@ -76,16 +89,16 @@ guaranteed_below(const struct changes *changes, struct ref node,
 
     world_each(changes->world, KIND_QUOTA, ref) {
         const struct quota *quota = change_get(changes, ref);
-        const struct quota *above;
+        struct ref above;
 
         if (quota == NULL || ref_equal(ref, self->object.self) ||
             !same_scope(quota, self) ||
             ref_equal(quota->object.parent, node) ||
             !world_is_below(changes->world, quota->object.parent, node))
             continue;
-        above = peer_above(changes, quota->object.parent, self);
-        if (above == NULL ? quota->object.parent.kind == KIND_TENANT
-                          : ref_equal(above->object.parent, node))
+        above = leans_on(changes, quota->object.parent, self);
+        if (ref_is_none(above) ? quota->object.parent.kind == KIND_TENANT
+                               : ref_equal(above, node))
             sum = plus(sum, quota->guaranteed);
     }
     return sum;
@@ -159,6 +172,34 @@ check_parent(const struct changes *changes, const struct quota *quota,
                          node, reason_amount(a, quota->dimension, sum),
                          reason_amount(b, quota->dimension,
                                        above->guaranteed));
+    return 0;
+}
+
+/* The limit that is new must not be below one that leans on it. */
+static int
+check_limits_below(const struct changes *changes, const struct quota *quota,
+                   struct error *err)
+{
+    char node[NAME_MAX_SIZE + 16], a[REASON_AMOUNT_MAX],
+        b[REASON_AMOUNT_MAX];
+
+    if (quota->limit == AMOUNT_NONE)
+        return 0;
+    world_each(changes->world, KIND_QUOTA, ref) {
+        const struct quota *below = change_get(changes, ref);
+
+        if (below == NULL || ref_equal(ref, quota->object.self) ||
+            !same_scope(below, quota) || below->limit <= quota->limit ||
+            !world_is_below(changes->world, below->object.parent,
+                            quota->object.parent))
+            continue;
+        reason_node(node, changes->world, below->object.parent);
+        return error_set(err, ERROR_QUOTA,
+                         "the limit would be %s, that of %s below is %s",
+                         reason_amount(a, quota->dimension, quota->limit),
+                         node,
+                         reason_amount(b, quota->dimension, below->limit));
+    }
     return 0;
 }
 
@@ -237,7 +278,8 @@ quota_check(const struct changes *changes, const struct quota *quota,
                          "here already",
                          reason_dimension(quota->dimension));
     if (check_parent(changes, quota, err) < 0 ||
-        check_children(changes, quota, err) < 0)
+        check_children(changes, quota, err) < 0 ||
+        check_limits_below(changes, quota, err) < 0)
         return -1;
     if (quota->dimension == DIMENSION_CARDS &&
         quota->object.parent.kind == KIND_TENANT)
