@@ -31,24 +31,34 @@ reserve_row(void *context, const struct value *values, struct error *err)
     return 0;
 }
 
+/* What only informs may be left over when its object is gone; anything else
+ * without a parent would be capacity or a right that nobody counts. */
+static int
+take_orphan(const struct loader *loader, const char *id, struct error *err)
+{
+    if (loader->kind == KIND_ALARM || loader->kind == KIND_RECEIPT ||
+        loader->kind == KIND_SESSION)
+        return 0;
+    return error_set(err, ERROR_INTERNAL, "%s has no parent", id);
+}
+
 static int
 load_row(void *context, const struct value *values, struct error *err)
 {
     struct loader *loader = context;
+    struct world *world = loader->load->world;
     struct arena *arena = arena_new();
-    void *image;
-    int rc = object_from_values(loader->load->world, loader->kind, values,
-                                arena, &image, err);
+    const struct object *object;
+    void *image = NULL;
+    int rc = object_from_values(world, loader->kind, values, arena, &image,
+                                err);
 
-    if (rc == 0 && loader->kind != KIND_PLATFORM) {
-        const struct object *object = image;
-
-        if (world_get(loader->load->world, object->parent) == NULL)
-            rc = error_set(err, ERROR_INTERNAL, "%s has no parent",
-                           values[0].text);
-    }
-    if (rc == 0)
-        world_load(loader->load->world, image);
+    object = image;
+    if (rc == 0 && loader->kind != KIND_PLATFORM &&
+        world_get(world, object->parent) == NULL)
+        rc = take_orphan(loader, values[0].text, err);
+    else if (rc == 0)
+        world_load(world, image);
     arena_free(arena);
     return rc;
 }
