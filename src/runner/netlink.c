@@ -24,21 +24,64 @@ struct message {
     };
 };
 
+/* Takes this thread into a network; gives the way back, -1 with err. */
+static int
+enter(int netns_fd, struct error *err)
+{
+    int home = open("/proc/thread-self/ns/net", O_RDONLY | O_CLOEXEC);
+
+    if (home >= 0 && (netns_fd < 0 || setns(netns_fd, CLONE_NEWNET) == 0))
+        return home;
+    (void)error_set(err, ERROR_INTERNAL, "enter a network: %s",
+                    strerror(errno));
+    if (home >= 0)
+        (void)close(home);
+    return -1;
+}
+
+/* A thread left in the wrong network would serve others from there. */
+static void
+leave(int home)
+{
+    if (setns(home, CLONE_NEWNET) != 0)
+        abort();
+    (void)close(home);
+}
+
+int
+netlink_setting(int netns_fd, const char *path, const char *value,
+                struct error *err)
+{
+    char full[128];
+    int home = enter(netns_fd, err);
+    int result = 0;
+    int fd;
+
+    if (home < 0)
+        return -1;
+    (void)snprintf(full, sizeof(full), "/proc/sys/%.100s", path);
+    fd = open(full, O_WRONLY | O_CLOEXEC);
+    if (fd >= 0 && write(fd, value, strlen(value)) < 0)
+        result = error_set(err, ERROR_INTERNAL, "set %.100s: %s", path,
+                           strerror(errno));
+    if (fd >= 0)
+        (void)close(fd);
+    leave(home);
+    return result;
+}
+
 int
 netlink_open(int netns_fd, struct error *err)
 {
     struct sockaddr_nl address = { .nl_family = AF_NETLINK };
     struct timeval patience = { .tv_sec = 5 };
-    scoped_fd home = open("/proc/thread-self/ns/net", O_RDONLY | O_CLOEXEC);
+    int home = enter(netns_fd, err);
     int fd;
 
-    if (home < 0 || (netns_fd >= 0 && setns(netns_fd, CLONE_NEWNET) != 0))
-        return error_set(err, ERROR_INTERNAL, "enter a network: %s",
-                         strerror(errno));
+    if (home < 0)
+        return -1;
     fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
-    /* A thread left in the wrong network would serve others from there. */
-    if (netns_fd >= 0 && setns(home, CLONE_NEWNET) != 0)
-        abort();
+    leave(home);
     if (fd < 0 || bind(fd, (struct sockaddr *)&address, sizeof(address)) != 0 ||
         setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience,
                    sizeof(patience)) != 0) {

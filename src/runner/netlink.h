@@ -16,6 +16,11 @@
 /* A socket in the namespace (-1: the present one); -1 with err. */
 int netlink_open(int netns_fd, struct error *err);
 
+/* Writes a kernel setting of that namespace: a path below /proc/sys.  One the
+ * kernel does not have is no error. */
+int netlink_setting(int netns_fd, const char *path, const char *value,
+                    struct error *err);
+
 /* A bridge that floods instead of snooping and has no address of its own;
  * one that is there already is left as it is. */
 int netlink_add_bridge(int fd, const char *name, struct error *err);

@@ -378,35 +378,17 @@ network_make(const struct policy *policy, const char *name,
 
 /* Bridged frames are judged by the bridge table alone. */
 static int
-set_router(void)
+set_router(int router_fd, struct error *err)
 {
-    static const char *const files[] = {
-        "/proc/sys/net/bridge/bridge-nf-call-iptables",
-        "/proc/sys/net/bridge/bridge-nf-call-ip6tables",
-        "/proc/sys/net/bridge/bridge-nf-call-arptables",
+    static const char *const paths[] = {
+        "net/bridge/bridge-nf-call-iptables",
+        "net/bridge/bridge-nf-call-ip6tables",
+        "net/bridge/bridge-nf-call-arptables",
     };
 
-    for (size_t i = 0; i < 3; i++) {
-        int fd = open(files[i], O_WRONLY | O_CLOEXEC);
-
-        if (fd < 0)
-            continue; /* a kernel without it does not call them */
-        if (write(fd, "0", 1) != 1) {
-            (void)close(fd);
+    for (size_t i = 0; i < 3; i++)
+        if (netlink_setting(router_fd, paths[i], "0", err) != 0)
             return -1;
-        }
-        (void)close(fd);
-    }
-    return 0;
-}
-
-static int
-enter_and_set(void *data)
-{
-    const struct network *network = data;
-
-    if (setns(network->router_fd, CLONE_NEWNET) != 0 || set_router() != 0)
-        return 1;
     return 0;
 }
 
@@ -414,8 +396,6 @@ static int
 prepare_router(struct network *network, struct error *err)
 {
     char path[NETWORK_PATH_MAX];
-    int status = -1;
-    pid_t pid;
 
     if (network_make(network->policy, "router", path, err) != 0)
         return -1;
@@ -423,14 +403,8 @@ prepare_router(struct network *network, struct error *err)
     if (network->router_fd < 0)
         return error_set(err, ERROR_INTERNAL, "open the router: %s",
                          strerror(errno));
-    pid = idmap_child(0, 0, 0, enter_and_set, network, err);
-    if (pid < 0)
+    if (set_router(network->router_fd, err) != 0)
         return -1;
-    status = process_wait(pid, 5000, err);
-    if (status != 0)
-        return status < 0 ? -1
-                          : error_set(err, ERROR_INTERNAL,
-                                      "set up the router's kernel settings");
     network->link_fd = netlink_open(network->router_fd, err);
     return network->link_fd < 0 ? -1 : 0;
 }
@@ -497,6 +471,18 @@ forget(struct network *network, struct network_port port)
         network->ports[at] = network->ports[--network->count];
 }
 
+/* Ports below 1024 and ping need no rights in a network of one's own. */
+static int
+set_settings(int netns_fd, struct error *err)
+{
+    if (netlink_setting(netns_fd, "net/ipv4/ip_unprivileged_port_start", "0",
+                        err) != 0 ||
+        netlink_setting(netns_fd, "net/ipv4/ping_group_range",
+                        "0 2147483647", err) != 0)
+        return -1;
+    return 0;
+}
+
 /* The instance's side: addresses while the link is down, then up. */
 static int
 set_inside(struct network_port port, int netns_fd, struct error *err)
@@ -506,7 +492,8 @@ set_inside(struct network_port port, int netns_fd, struct error *err)
     struct in6_addr six;
 
     ipv6_of(port, &six);
-    if (fd < 0 || netlink_set_up(fd, "lo", err) != 0 ||
+    if (fd < 0 || set_settings(netns_fd, err) != 0 ||
+        netlink_set_up(fd, "lo", err) != 0 ||
         netlink_quiet(fd, "eth0", err) != 0 ||
         netlink_add_address(fd, "eth0", AF_INET, &four, 20, err) != 0 ||
         netlink_set_up(fd, "eth0", err) != 0 ||
