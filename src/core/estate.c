@@ -214,7 +214,7 @@ is_leaving(const struct estate *estate, const struct instance *instance,
         return false;
     if (instance->state != INSTANCE_EXITED && instance->want == WANT_RUN)
         return false;
-    return since == 0 || estate->now_ms <= since + patience_ms;
+    return since == 0 || estate->now_ms < since + patience_ms;
 }
 
 static void

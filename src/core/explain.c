@@ -369,10 +369,10 @@ nearest_json(const struct world *world, struct ref workload, int64_t now_ms,
 
 /* How many of its own tenant's waiting workloads go before it. */
 static int64_t
-rank_of(const struct world *world, const struct workload *workload)
+rank_of(struct estate *estate, const struct workload *workload)
 {
-    struct queue_entry self =
-        queue_entry(world, NULL, workload->object.self);
+    const struct world *world = estate->world;
+    struct queue_entry self = queue_entry(estate, workload->object.self);
     int64_t rank = 0;
 
     world_each(world, KIND_WORKLOAD, ref) {
@@ -383,7 +383,7 @@ rank_of(const struct world *world, const struct workload *workload)
              other->state != WORKLOAD_QUEUED) ||
             !ref_equal(other->object.scope, workload->object.scope))
             continue;
-        entry = queue_entry(world, NULL, ref);
+        entry = queue_entry(estate, ref);
         rank += queue_before(&entry, &self);
     }
     return rank;
@@ -401,7 +401,7 @@ put_waiting(json_t *json, const struct world *world,
     struct verdict policy;
     struct gate gate;
 
-    put(json, "ahead", number(rank_of(world, workload)));
+    put(json, "ahead", number(rank_of(estate, workload)));
     put(json, "pools", list);
     estate_own(estate, workload->object.self, true);
     gate_init(&gate, world, &estate->promised, now_ms, arena);

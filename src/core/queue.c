@@ -20,9 +20,9 @@ queue_before(const struct queue_entry *a, const struct queue_entry *b)
 /* The best right in any pool; the memory of cards does not matter much here
  * and is left out. */
 static enum quota_right
-right_of(const struct world *world, const struct ledger *promised,
-         const struct workload *workload)
+right_of(const struct estate *estate, const struct workload *workload)
 {
+    const struct world *world = estate->world;
     enum quota_right best = RIGHT_BURST;
     struct ref pools[GATE_POOLS_MAX];
     size_t count;
@@ -35,7 +35,7 @@ right_of(const struct world *world, const struct ledger *promised,
         enum quota_right right;
 
         quota_demand(world, workload, pools[i], 0, &demand);
-        right = quota_right(world, &demand, promised);
+        right = quota_right(world, &demand, &estate->promised);
         if (right < best)
             best = right;
     }
@@ -43,20 +43,23 @@ right_of(const struct world *world, const struct ledger *promised,
 }
 
 struct queue_entry
-queue_entry(const struct world *world, const struct ledger *promised,
-            struct ref ref)
+queue_entry(struct estate *estate, struct ref ref)
 {
-    const struct workload *workload = world_workload(world, ref);
+    const struct workload *workload = world_workload(estate->world, ref);
     const struct priority *priority =
-        world_priority(world, workload->priority);
-
-    return (struct queue_entry){
+        world_priority(estate->world, workload->priority);
+    struct queue_entry entry = {
         .workload = ref,
-        .right = (int64_t)right_of(world, promised, workload),
         .priority = priority != NULL ? priority->value : 0,
         .submitted_ms = workload->submitted_ms,
         .seq = workload->object.seq,
     };
+
+    /* What is promised to itself does not stand in its way. */
+    estate_own(estate, ref, true);
+    entry.right = (int64_t)right_of(estate, workload);
+    estate_own(estate, ref, false);
+    return entry;
 }
 
 static void
@@ -96,9 +99,10 @@ sift_down(struct queue *queue, size_t at)
 }
 
 void
-queue_init(struct queue *queue, struct arena *arena,
-           const struct world *world, const struct ledger *promised)
+queue_init(struct queue *queue, struct estate *estate)
 {
+    const struct world *world = estate->world;
+
     queue->count = 0;
     queue->room = 0;
     world_each(world, KIND_WORKLOAD, ref) {
@@ -106,25 +110,24 @@ queue_init(struct queue *queue, struct arena *arena,
 
         queue->room += state == WORKLOAD_GATED || state == WORKLOAD_QUEUED;
     }
-    queue->heap = arena_alloc(arena, queue->room * sizeof(*queue->heap));
+    queue->heap =
+        arena_alloc(estate->arena, queue->room * sizeof(*queue->heap));
     world_each(world, KIND_WORKLOAD, ref) {
         int state = world_workload(world, ref)->state;
 
         if (state == WORKLOAD_GATED || state == WORKLOAD_QUEUED)
-            queue->heap[queue->count++] = queue_entry(world, promised, ref);
+            queue->heap[queue->count++] = queue_entry(estate, ref);
     }
     for (size_t i = queue->count / 2; i > 0; i--)
         sift_down(queue, i - 1);
 }
 
 struct ref
-queue_take(struct queue *queue, const struct world *world,
-           const struct ledger *promised)
+queue_take(struct queue *queue, struct estate *estate)
 {
     while (queue->count > 0) {
         struct queue_entry *head = &queue->heap[0];
-        struct queue_entry now =
-            queue_entry(world, promised, head->workload);
+        struct queue_entry now = queue_entry(estate, head->workload);
         struct ref workload = head->workload;
 
         if (now.right > head->right) {
@@ -140,10 +143,9 @@ queue_take(struct queue *queue, const struct world *world,
 }
 
 void
-queue_return(struct queue *queue, const struct world *world,
-             const struct ledger *promised, struct ref workload)
+queue_return(struct queue *queue, struct estate *estate, struct ref workload)
 {
     assert(queue->count < queue->room);
-    queue->heap[queue->count] = queue_entry(world, promised, workload);
+    queue->heap[queue->count] = queue_entry(estate, workload);
     sift_up(queue, queue->count++);
 }

@@ -26,19 +26,15 @@ struct queue {
 
 /* All workloads that wait to start, nominated ones included; held ones are
  * not in it. */
-void queue_init(struct queue *queue, struct arena *arena,
-                const struct world *world, const struct ledger *promised);
+void queue_init(struct queue *queue, struct estate *estate);
 /* The next one; none when the queue is empty. */
-struct ref queue_take(struct queue *queue, const struct world *world,
-                      const struct ledger *promised);
+struct ref queue_take(struct queue *queue, struct estate *estate);
 /* Puts one back that was taken but not decided. */
-void queue_return(struct queue *queue, const struct world *world,
-                  const struct ledger *promised, struct ref workload);
+void queue_return(struct queue *queue, struct estate *estate,
+                  struct ref workload);
 /* Does a go before b? */
 bool queue_before(const struct queue_entry *a, const struct queue_entry *b);
 /* The entry of a waiting workload, for rank and explanation. */
-struct queue_entry queue_entry(const struct world *world,
-                               const struct ledger *promised,
-                               struct ref workload);
+struct queue_entry queue_entry(struct estate *estate, struct ref workload);
 
 #endif

@@ -148,7 +148,7 @@ pass_begin(struct pass *pass, const struct world *world, int64_t now_ms)
     find_dues(pass, world, now_ms);
     gate_init(&pass->gate, world, &pass->estate->promised, now_ms,
               pass->arena);
-    queue_init(&pass->queue, pass->arena, world, &pass->estate->promised);
+    queue_init(&pass->queue, pass->estate);
 }
 
 /* --- groups --- */
@@ -546,7 +546,6 @@ static void
 step(struct scheduler *scheduler, struct changes *changes)
 {
     struct pass *pass = &scheduler->pass;
-    const struct world *world = changes->world;
     struct ref ref;
 
     decided(scheduler, SCHEDULE_NOTHING, (struct ref){ 0 }, 0);
@@ -554,10 +553,9 @@ step(struct scheduler *scheduler, struct changes *changes)
         step_due(scheduler, changes);
         return;
     }
-    while (!ref_is_none(ref = queue_take(&pass->queue, world,
-                                         &pass->estate->promised))) {
+    while (!ref_is_none(ref = queue_take(&pass->queue, pass->estate))) {
         if (!look_at_workload(scheduler, changes, ref)) {
-            queue_return(&pass->queue, world, &pass->estate->promised, ref);
+            queue_return(&pass->queue, pass->estate, ref);
             break;
         }
         if (scheduler->last.what != SCHEDULE_NOTHING)
