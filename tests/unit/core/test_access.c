@@ -778,6 +778,104 @@ a_lock_after_failed_logins_ends_by_itself(void **state)
     assert_false(access_may_log_in(p.world, p.bot, p.now_ms));
 }
 
+/* --- the matrix of roles --- */
+
+enum person { ROOT, SEC, AUD, OPS, RITA, PAT, DEV, EVE, BOB, PEOPLE };
+
+/* Who may do what where: one letter for each of enum person. */
+struct row {
+    enum verb verb;
+    enum { AT_PLATFORM, AT_RED, AT_ALPHA, AT_JOB, AT_DEV } where;
+    const char *may; /* y or - */
+};
+static const struct row matrix[] = {
+    /*                                          RSAORPDEB */
+    { VERB_TENANT_CREATE, AT_PLATFORM, "y--------" },
+    { VERB_PLATFORM_UPDATE, AT_PLATFORM, "y--------" },
+    { VERB_POOL_CREATE, AT_PLATFORM, "y--------" },
+    { VERB_PRICE_CREATE, AT_PLATFORM, "y--------" },
+    { VERB_NODE_ENROL, AT_PLATFORM, "y--y-----" },
+    { VERB_INSTANCE_RELEASE, AT_JOB, "y--y-----" },
+    { VERB_PLATFORM_CHECK, AT_PLATFORM, "yy-y-----" },
+    { VERB_AUDIT_READ, AT_PLATFORM, "yyy------" },
+    { VERB_AUDIT_READ, AT_RED, "yyy-y----" },
+    { VERB_DENY_CREATE, AT_RED, "-y-------" },
+    { VERB_GRANT_CREATE, AT_PLATFORM, "y--------" },
+    { VERB_GRANT_CREATE, AT_RED, "y---y----" },
+    { VERB_GRANT_CREATE, AT_ALPHA, "y---yy---" },
+    { VERB_CEILING_CREATE, AT_RED, "y--------" },
+    { VERB_CEILING_CREATE, AT_ALPHA, "y---y----" },
+    { VERB_QUOTA_CREATE, AT_RED, "y--------" },
+    { VERB_QUOTA_CREATE, AT_ALPHA, "y---y----" },
+    { VERB_TENANT_UPDATE, AT_RED, "y--------" },
+    { VERB_TENANT_DELETE, AT_RED, "y--------" },
+    { VERB_PROJECT_CREATE, AT_RED, "y---y----" },
+    { VERB_USER_CREATE, AT_RED, "y---y----" },
+    { VERB_USER_PASSWORD, AT_DEV, "y---y-y--" },
+    { VERB_USER_UPDATE, AT_DEV, "y---y----" },
+    { VERB_SERVICEACCOUNT_CREATE, AT_ALPHA, "y---yy---" },
+    { VERB_WORKLOAD_CREATE, AT_ALPHA, "-----yy--" },
+    { VERB_WORKLOAD_GET, AT_JOB, "yyyyyyy--" },
+    { VERB_WORKLOAD_CANCEL, AT_JOB, "y---yyy--" },
+    { VERB_WORKLOAD_LOGS, AT_JOB, "-----yy--" },
+    { VERB_WORKLOAD_SPEC, AT_JOB, "-----yy--" },
+    { VERB_INSTANCE_EXEC, AT_JOB, "-----yy--" },
+    { VERB_VOLUME_CREATE, AT_ALPHA, "-----yy--" },
+    { VERB_INFERENCE_INVOKE, AT_ALPHA, "-----yyy-" },
+    { VERB_PROJECT_GET, AT_ALPHA, "yyyyyyyy-" },
+    { VERB_REPORT_READ, AT_RED, "yyy-y----" },
+};
+
+typedef bool decide(const struct actor *actor, enum verb verb,
+                    struct ref object);
+
+static bool
+real(const struct actor *actor, enum verb verb, struct ref object)
+{
+    return people_can(&p, actor, verb, object);
+}
+
+static bool
+allow_all(const struct actor *actor, enum verb verb, struct ref object)
+{
+    (void)actor;
+    (void)verb;
+    (void)object;
+    return true;
+}
+
+/* Cells in which a decision differs from the matrix. */
+static size_t
+mismatches(decide *ask)
+{
+    struct ref people[PEOPLE] = { p.root, p.sec, p.aud, p.ops, p.rita,
+                                  p.pat,  p.dev, p.eve, p.bob };
+    struct ref places[] = { p.platform, p.red, p.alpha, p.alpha_job, p.dev };
+    size_t wrong = 0;
+
+    for (size_t i = 0; i < PEOPLE; i++) {
+        struct actor actor = people_login(&p, people[i]);
+
+        for (size_t r = 0; r < sizeof(matrix) / sizeof(matrix[0]); r++)
+            if (ask(&actor, matrix[r].verb, places[matrix[r].where]) !=
+                (matrix[r].may[i] == 'y')) {
+                if (ask == real)
+                    print_message("%s, person %zu\n",
+                                  verb_name(matrix[r].verb), i);
+                wrong++;
+            }
+    }
+    return wrong;
+}
+
+static void
+the_matrix_of_roles_holds_and_an_allow_all_decision_fails_it(void **state)
+{
+    (void)state;
+    assert_int_equal(mismatches(real), 0);
+    assert_true(mismatches(allow_all) > 100);
+}
+
 #define CASE(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
 
 int
@@ -815,6 +913,7 @@ main(void)
         CASE(an_offer_stays_within_window_networks_and_ceilings),
         CASE(nobody_controls_someone_stronger),
         CASE(a_lock_after_failed_logins_ends_by_itself),
+        CASE(the_matrix_of_roles_holds_and_an_allow_all_decision_fails_it),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
