@@ -336,6 +336,7 @@ authenticate(struct loop *loop, struct exchange *exchange, struct error *err)
     }
     const struct object *subject =
         world_object(world, exchange->actor.subject);
+    loop_touch(loop, exchange->actor.credential);
     state_learn(exchange, subject->id);
     loop_touch(loop, exchange->actor.credential);
     return 0;

@@ -106,6 +106,20 @@ add_head(json_t *properties)
                  "when it was changed last");
 }
 
+/* Derived members (core/object.h). */
+static void
+add_derived(json_t *properties, enum kind kind)
+{
+    if (kind == KIND_QUOTA)
+        add_property(properties, "used", json_pack("{s:s}", "type", "integer"),
+                     "in use now");
+    if (kind == KIND_APIKEY)
+        add_property(properties, "used_ms",
+                     json_pack("{s:[s,s], s:s}", "type", "string", "null",
+                               "format", "date-time"),
+                     "last use");
+}
+
 static json_t *
 object_schema(enum kind kind)
 {
@@ -118,6 +132,7 @@ object_schema(enum kind kind)
             add_property(properties, field->name, field_schema(field),
                          field->help);
     }
+    add_derived(properties, kind);
     return json_pack("{s:s, s:s, s:o}", "type", "object", "description",
                      schema->help, "properties", properties);
 }

@@ -28,6 +28,7 @@ struct place {
     char secret[128];
     struct http_target target;
     char *root; /* token of the first admin */
+    void (*tune)(struct api_options *options); /* before place_open */
     const char *headers[4]; /* further ones of the next request */
     struct http_answer last; /* headers and body of the last answer */
 };
@@ -43,6 +44,8 @@ client_prepare(struct loop *loop)
                                   .secret_path = place->secret,
                                   .version = "test",
                                   .password_cost = &client_cost};
+    if (place->tune != NULL)
+        place->tune(&options);
     harness_must(api_start(loop, &options, &place->api, &err), &err);
 }
 
@@ -165,7 +168,7 @@ place_open(struct place *place)
 {
     char directory[] = "/tmp/bulkhead-api-XXXXXX";
     struct error err;
-    *place = (struct place){0};
+    *place = (struct place){.tune = place->tune};
     client_place = place;
     assert_non_null(mkdtemp(directory));
     (void)snprintf(place->socket, sizeof place->socket, "%s/socket",

@@ -5,7 +5,7 @@ static void
 the_first_admin_is_made_once(void **state)
 {
     (void)state;
-    struct place place;
+    struct place place = {0};
     place_open(&place);
     assert_int_equal(access(place.secret, F_OK), -1);
     scoped_json who = ask(&place, place.root, "GET", "/whoami", NULL, 200);
@@ -23,7 +23,7 @@ static void
 objects_are_made_shown_changed_and_deleted(void **state)
 {
     (void)state;
-    struct place place;
+    struct place place = {0};
     place_open(&place);
     char *id = ask_text(&place, place.root, "POST", "/tenants",
                         "{\"name\":\"research\",\"display\":\"Research\"}",
