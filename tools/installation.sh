@@ -64,7 +64,7 @@ installation_images() {
         ln -s busybox "$root/bin/$applet"
     done
     rm -rf "$data/images/demo"
-    tools/make-image "$root" "$data/images/demo" || return 1
+    tools/make-image "$data/images/demo" "$root" -- /bin/sh >/dev/null || return 1
     rm -rf "$root"
 }
 

@@ -16,18 +16,23 @@ check(struct cli *cli, struct error *err)
                                       .path = "/api/v1/check",
                                       .timeout_ms = 300000 };
     scoped_json answer = NULL;
+    bool ok;
 
     if (client_send(cli, &call, &answer, err) != 0)
         return -1;
-    if (cli->form == OUTPUT_JSON || cli->form == OUTPUT_YAML ||
-        !json_is_true(json_object_get(answer, "clean")))
+    ok = json_is_true(json_object_get(answer, "ok"));
+    if (cli->form == OUTPUT_JSON || cli->form == OUTPUT_YAML) {
         output_print(cli, columns, answer);
-    if (!json_is_true(json_object_get(answer, "clean")))
-        return error_set(err, ERROR_VERIFY,
-                         "counters or invariants do not hold");
-    if (cli->form == OUTPUT_TABLE && !cli->quiet)
+    } else if (!ok) {
+        (void)json_object_set(answer, "items",
+                              json_object_get(answer, "findings"));
+        output_print(cli, columns, answer);
+    } else if (!cli->quiet) {
         output_line("clean: every counter equals what the bindings give");
-    return 0;
+    }
+    return ok ? 0
+              : error_set(err, ERROR_VERIFY,
+                          "counters or invariants do not hold");
 }
 
 const struct command command_check = {

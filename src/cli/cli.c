@@ -353,16 +353,19 @@ check_words(const struct cli *cli, struct error *err)
 static int
 run(struct cli *cli, int argc, char **argv, struct error *err)
 {
-    int used = 0;
+    int used = 0, at = 1;
 
-    cli->command = find_command(argc - 1, argv + 1, &used);
-    if (cli->command == NULL && argc > 1 && argv[1][0] != '-' &&
-        strcmp(argv[1], "help") != 0) {
+    /* Options that every command takes may stand before it. */
+    for (; at < argc && argv[at][0] == '-'; at++)
+        if (take_option(cli, argv, argc, &at, err) != 0)
+            return -1;
+    cli->command = find_command(argc - at, argv + at, &used);
+    if (cli->command == NULL && at < argc && strcmp(argv[at], "help") != 0) {
         (void)error_set(err, ERROR_INVALID, "there is no command \"%.60s\"",
-                        argv[1]);
+                        argv[at]);
         return error_help(err, "`bulkhead --help` lists the commands");
     }
-    if (parse_words(cli, argc, argv, 1 + used, err) != 0)
+    if (parse_words(cli, argc, argv, at + used, err) != 0)
         return -1;
     if (cli->command == NULL) {
         print_help();

@@ -25,10 +25,11 @@ add_expiry(const struct cli *cli, json_t *body, struct error *err)
 
 /* The secret is the only thing on standard output with --quiet. */
 static void
-print_secret(const struct cli *cli, const char *kind, const json_t *answer)
+print_secret(const struct cli *cli, const char *kind, const char *member,
+             const json_t *answer)
 {
     const char *secret =
-        json_string_value(json_object_get(answer, "secret"));
+        json_string_value(json_object_get(answer, member));
 
     if (cli->form == OUTPUT_JSON || cli->form == OUTPUT_YAML) {
         output_print(cli, output_columns(kind), answer);
@@ -49,7 +50,8 @@ mint(struct cli *cli, enum kind kind, json_t *body, struct error *err)
         place_collection(cli, kind, &call.path, err) != 0 ||
         client_send(cli, &call, &answer, err) != 0)
         return -1;
-    print_secret(cli, schema_get(kind)->name, answer);
+    print_secret(cli, schema_get(kind)->name,
+                 kind == KIND_APIKEY ? "key" : "token", answer);
     return 0;
 }
 

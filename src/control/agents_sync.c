@@ -225,8 +225,9 @@ take_report(struct agents_job *job, const struct sync *sync,
 }
 
 static void
-note_alive(struct agents *agents, struct presence *presence)
+note_alive(struct agents *agents, struct presence *presence, struct ref node)
 {
+    loop_touch(agents->loop, node);
     presence->seen_ms = loop_context(agents->loop).now_ms;
     presence->alive_ms = clock_mono_ms();
 }
@@ -291,7 +292,7 @@ sync_run(struct loop *loop, struct job *base)
         agents_answer(job, call);
         return;
     }
-    note_alive(job->agents, &post->presence);
+    note_alive(job->agents, &post->presence, call->node);
     if (take_report(job, &sync, &err) != 0) {
         fail(job, &err);
         return;

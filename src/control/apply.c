@@ -14,6 +14,17 @@ loop_world(const struct loop *loop)
     return loop->world;
 }
 
+void
+loop_touch(struct loop *loop, struct ref ref)
+{
+    int64_t now_ms = loop->clock.now_ms;
+
+    if (ref.kind == KIND_NODE)
+        world_touch_node(loop->world, ref, now_ms);
+    else if (ref.kind == KIND_APIKEY)
+        world_touch_apikey(loop->world, ref, now_ms);
+}
+
 struct journal *
 loop_journal(struct loop *loop)
 {
@@ -113,6 +124,7 @@ prepare(struct loop *loop, const struct changes *changes)
             prepare_removed(loop, changes, before, i);
         if (!is_history(change))
             continue;
+        assert(change->image != NULL);
         if (change->ref.kind == KIND_FACT)
             number_fact(loop, change->image);
         before[i].values = object_values(loop->world, kind_of(change),

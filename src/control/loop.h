@@ -107,6 +107,9 @@ void loop_apply(struct loop *loop, struct changes *changes);
 void loop_counter(struct loop *loop, const char *name, int64_t value,
                   const void *bytes, size_t size);
 struct journal *loop_journal(struct loop *loop);
+/* Notes that a node was heard or an API key used just now: soft state, which
+ * is not stored and needs no record. */
+void loop_touch(struct loop *loop, struct ref ref);
 
 /* --- timers --- */
 

@@ -249,7 +249,7 @@ check_volume(const struct world *world, struct ref project,
         return error_field(err, at, "%s must be true or false", at);
     object_id_text(world, ref, id);
     json_array_append_new(
-        out, json_pack("{s:s, s:s, s:b}", "path", json_string_value(path),
+        out, json_pack("{s:s, s:b, s:s}", "path", json_string_value(path),
                        "read_only", json_is_true(read_only), "volume", id));
     return 0;
 }
