@@ -112,16 +112,16 @@ struct tally {
 static void
 end_hour(struct tally *tally)
 {
-    int64_t wall = tally->to_ms - tally->from_ms;
+    int64_t wanted = 1000 * (tally->to_ms - tally->from_ms);
 
     if (!tally->open)
         return;
     tally->open = false;
-    if (tally->quantity != 1000 * wall)
+    if (tally->quantity != wanted)
         check_fail(tally->check, CHECK_USAGE, tally->card,
                    "the hour from %lld has %lld of %lld milli-card-ms",
                    (long long)tally->hour_ms, (long long)tally->quantity,
-                   (long long)(1000 * wall));
+                   (long long)wanted);
     if (tally->last_ms != 0 && tally->last_ms != tally->from_ms)
         check_fail(tally->check, CHECK_USAGE, tally->card,
                    "nothing from %lld to %lld", (long long)tally->last_ms,

@@ -15,7 +15,7 @@ void describe_actor(struct record *record, struct arena *arena,
                     const struct world *world, const struct actor *actor);
 /* The object as it is resolved; ref none leaves it out. */
 void describe_object(struct record *record, struct arena *arena,
-                     const struct world *world, struct ref object);
+                     const struct world *world, struct ref ref);
 
 /* One line for each touched object of the scope, from touches[*next] on, at
  * most what fits in one record: "ID VERSION SHA256" as stored, or "ID gone".

@@ -106,7 +106,7 @@ record_scope(struct loop *loop, struct arena *arena, struct ref scope,
     journal_append(loop, arena, scope, record, first);
     while (next < count) {
         record->facts = describe_touches(arena, touches, count, scope, &next);
-        record->links.parent = first;
+        record->links.parent = arena_strdup(arena, first);
         record->params.redacted = NULL;
         if (record->facts != NULL)
             journal_append(loop, arena, scope, record, NULL);

@@ -3,21 +3,19 @@
 
 #include <string.h>
 
-#include "base/hashmap.h"
-
 struct entry {
-    struct ref subject; /* the key; none: nobody known, or no place left */
+    struct ref subject; /* none: nobody known, or no place left */
     struct ref scope;
     int64_t from_ms;
     unsigned single;
     uint32_t counted;
     char verb[NAME_MAX_SIZE]; /* of the last one that was counted */
     char reason[64];
-    UT_hash_handle hh;
 };
 
 struct fold {
-    struct entry *entries;
+    struct entry entries[FOLD_SUBJECTS]; /* in no order */
+    size_t count;
     struct entry nobody;
 };
 
@@ -30,12 +28,6 @@ fold_new(void)
 void
 fold_free(struct fold *fold)
 {
-    struct entry *entry, *next;
-
-    HASH_ITER(hh, fold->entries, entry, next) {
-        HASH_DEL(fold->entries, entry);
-        free(entry);
-    }
     free(fold);
 }
 
@@ -46,16 +38,15 @@ entry_of(struct fold *fold, const struct refusal *refusal, int64_t now_ms)
 
     if (ref_is_none(refusal->subject))
         return &fold->nobody;
-    HASH_FIND(hh, fold->entries, &refusal->subject, sizeof(struct ref),
-              entry);
-    if (entry != NULL)
-        return entry;
-    if (HASH_COUNT(fold->entries) >= FOLD_SUBJECTS)
+    for (size_t i = 0; i < fold->count; i++)
+        if (ref_equal(fold->entries[i].subject, refusal->subject))
+            return &fold->entries[i];
+    if (fold->count == FOLD_SUBJECTS)
         return &fold->nobody;
-    entry = memory_new(1, sizeof(*entry));
+    entry = &fold->entries[fold->count++];
+    memset(entry, 0, sizeof(*entry));
     entry->subject = refusal->subject;
     entry->from_ms = now_ms;
-    HASH_ADD(hh, fold->entries, subject, sizeof(struct ref), entry);
     return entry;
 }
 
@@ -109,15 +100,18 @@ fold_flush(struct fold *fold, int64_t now_ms,
                         uint32_t counted),
            void *context)
 {
-    struct entry *entry, *next;
+    size_t i = 0;
 
     if (now_ms - FOLD_WINDOW_MS >= fold->nobody.from_ms)
         give(&fold->nobody, take, context);
-    HASH_ITER(hh, fold->entries, entry, next) {
-        if (now_ms - FOLD_WINDOW_MS < entry->from_ms)
+    while (i < fold->count) {
+        struct entry *entry = &fold->entries[i];
+
+        if (now_ms - FOLD_WINDOW_MS < entry->from_ms) {
+            i++;
             continue;
+        }
         give(entry, take, context);
-        HASH_DEL(fold->entries, entry);
-        free(entry);
+        *entry = fold->entries[--fold->count];
     }
 }

@@ -23,7 +23,7 @@ bool fold_admit(struct fold *fold, const struct refusal *refusal,
 /* Gives the counts of the windows that are over at now_ms and forgets them. */
 void fold_flush(struct fold *fold, int64_t now_ms,
                 void (*take)(void *context, const struct refusal *refusal,
-                             uint32_t count),
+                             uint32_t counted),
                 void *context);
 
 #endif

@@ -43,8 +43,10 @@ journal_free(struct journal *journal)
 
     if (journal == NULL)
         return;
-    HASH_ITER(hh, journal->logs, log, next) {
-        HASH_DEL(journal->logs, log);
+    log = journal->logs;
+    HASH_CLEAR(hh, journal->logs);
+    for (; log != NULL; log = next) {
+        next = log->hh.next;
         free(log);
     }
     fold_free(journal->fold);
@@ -206,8 +208,9 @@ journal_append(struct loop *loop, struct arena *arena, struct ref scope,
 {
     const struct world *world = loop_world(loop);
     struct changes *changes = loop_changes(loop, arena);
-    char log_id[ID_TEXT_MAX], event_id[ID_TEXT_MAX];
-    char origin[RECORD_ORIGIN_MAX];
+    char *event_id = arena_alloc(arena, ID_TEXT_MAX);
+    char *origin = arena_alloc(arena, RECORD_ORIGIN_MAX);
+    char log_id[ID_TEXT_MAX];
     struct event *event;
     struct log *log;
 

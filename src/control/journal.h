@@ -20,7 +20,7 @@ struct journal;
 struct journal *journal_new(void);
 void journal_free(struct journal *journal);
 /* A log's head as stored: hashes of the frontier, lowest level first. */
-int journal_load(struct journal *journal, const char *log, uint64_t size,
+int journal_load(struct journal *journal, const char *id, uint64_t size,
                  const void *frontier, size_t frontier_size,
                  struct error *err);
 
@@ -40,7 +40,7 @@ bool journal_commit_heads(struct loop *loop, struct arena *arena,
 bool journal_origin(const char *estate, const char *log,
                     char origin[RECORD_ORIGIN_MAX]);
 /* Entries in the log of that id text; 0 when there is no such log. */
-uint64_t journal_size(const struct journal *journal, const char *log);
+uint64_t journal_size(const struct journal *journal, const char *id);
 
 /*
  * Refusals of one subject: the first few of a second are written one by one,

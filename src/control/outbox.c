@@ -302,12 +302,13 @@ run_outbox(void *argument)
 static void
 outbox_free(struct outbox *outbox)
 {
-    struct log *log, *next;
+    struct log *log = outbox->logs, *next;
 
-    HASH_ITER(hh, outbox->logs, log, next) {
+    HASH_CLEAR(hh, outbox->logs);
+    for (; log != NULL; log = next) {
+        next = log->hh.next;
         if (log->open)
             audit_dir_close(&log->files);
-        HASH_DEL(outbox->logs, log);
         free(log);
     }
     store_reader_close(outbox->reader);
