@@ -110,7 +110,8 @@ static const struct field platform_fields[] = {
 };
 static const struct field pool_fields[] = {
     ENUM(pool, kind, C, pool_kind_names, "who may use it"),
-    DOC(pool, tenants, C | U, "ids of the tenants of a dedicated pool"),
+    DOC(pool, tenants, C | U | FIELD_PLATFORM,
+        "ids of the tenants of a dedicated pool"),
     BOOL(pool, lend, C | U, "idle cards of a dedicated pool may be lent"),
     BOOL(pool, overflow, C | U, "open to nodepool tenants that are full"),
 };
