@@ -20,12 +20,10 @@ check(struct cli *cli, struct error *err)
 
     if (client_send(cli, &call, &answer, err) != 0)
         return -1;
-    ok = json_is_true(json_object_get(answer, "ok"));
+    ok = json_is_true(json_object_get(answer, "clean"));
     if (cli->form == OUTPUT_JSON || cli->form == OUTPUT_YAML) {
         output_print(cli, columns, answer);
     } else if (!ok) {
-        (void)json_object_set(answer, "items",
-                              json_object_get(answer, "findings"));
         output_print(cli, columns, answer);
     } else if (!cli->quiet) {
         output_line("clean: every counter equals what the bindings give");
