@@ -94,6 +94,8 @@ HANDLER_OPEN(system_version)
 HANDLER_READ(system_metrics)
 HANDLER_READ(system_check)
 HANDLER_HISTORY(system_check_history)
+HANDLER_WRITE(system_clock)
+HANDLER_ANSWER(system_clock_confirm)
 HANDLER_OPEN(openapi_serve)
 
 /* relay.c: agents' messages, to control/agents.h */

@@ -130,3 +130,33 @@ system_check_history(struct exchange *exchange, struct store_reader *reader,
     answer_json(&exchange->answer, 200, check_json(check));
     return 0;
 }
+
+/* --- the clock --- */
+
+/* Time is no object: the confirmation is in the record alone. */
+int
+system_clock(const struct granted *granted, struct changes *changes,
+             struct exchange *exchange, struct error *err)
+{
+    (void)granted;
+    (void)changes;
+    if (loop_clock_held(exchange->api->loop) == 0)
+        return error_set(err, ERROR_CONFLICT,
+                         "the clock did not jump: nothing is held");
+    return 0;
+}
+
+void
+system_clock_confirm(const struct granted *granted,
+                     const struct changes *changes,
+                     struct exchange *exchange)
+{
+    int64_t held_ms = loop_clock_held(exchange->api->loop);
+    json_t *json = json_object();
+    (void)granted;
+    (void)changes;
+    (void)json_object_set_new(json, "confirmed_ms", json_integer(held_ms));
+    if (!exchange->dry_run)
+        loop_clock_confirm(exchange->api->loop);
+    answer_json(&exchange->answer, 200, json);
+}
