@@ -19,21 +19,21 @@ tell(const struct question *question, enum access_check check, struct ref ref,
 enum state
 judge_state(const struct world *world, struct ref ref)
 {
-    const struct tenant *tenant = world_tenant(world, ref);
-    const struct unit *unit = world_unit(world, ref);
-    const struct project *project = world_project(world, ref);
-    const struct user *user = world_user(world, ref);
-    const struct serviceaccount *account = world_serviceaccount(world, ref);
+    const void *object = world_get(world, ref);
 
-    if (tenant != NULL)
-        return (enum state)tenant->state;
-    if (unit != NULL)
-        return (enum state)unit->state;
-    if (project != NULL)
-        return (enum state)project->state;
-    if (user != NULL)
-        return (enum state)user->state;
-    return account != NULL ? (enum state)account->state : STATE_ACTIVE;
+    if (object == NULL)
+        return STATE_ACTIVE;
+    if (ref.kind == KIND_PROJECT)
+        return (enum state)((const struct project *)object)->state;
+    if (ref.kind == KIND_TENANT)
+        return (enum state)((const struct tenant *)object)->state;
+    if (ref.kind == KIND_UNIT)
+        return (enum state)((const struct unit *)object)->state;
+    if (ref.kind == KIND_USER)
+        return (enum state)((const struct user *)object)->state;
+    if (ref.kind == KIND_SERVICEACCOUNT)
+        return (enum state)((const struct serviceaccount *)object)->state;
+    return STATE_ACTIVE;
 }
 
 static bool
