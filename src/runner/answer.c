@@ -443,7 +443,8 @@ answer_wait(struct node *node, const struct runner_request *request,
         struct timespec step;
 
         look_for_changes(node);
-        if (node->revision != request->revision || clock_mono_ms() >= end)
+        if (node->stopping || node->revision != request->revision ||
+            clock_mono_ms() >= end)
             break;
         (void)clock_gettime(CLOCK_REALTIME, &step);
         step.tv_nsec += WAIT_STEP_MS * 1000000L;

@@ -172,6 +172,9 @@ listen_on(const struct policy *policy, struct error *err)
 static void
 finish(struct server *server)
 {
+    node_lock(server->node);
+    server->node->stopping = true;
+    node_unlock(server->node);
     (void)pthread_mutex_lock(&server->lock);
     for (int i = 0; i < SERVE_CONNECTIONS_MAX; i++)
         if (server->fds[i] >= 0)
