@@ -90,9 +90,25 @@ is_card() { [ "$(card "$1" "$2")" = "$3" ]; }
 clean_cards() {
     [ "$(admin get cards -o json | jq '[.items[] | select(.handover == "clean" and .health == "healthy")] | length')" = 8 ]
 }
-alarm_stands() {
-    admin get alarms -o json | jq -e ".items[] | select(.code == \"$1\" and .cleared_ms == null)"
+# api METHOD PATH [BODY]: as the administrator, for what no command says.
+api() {
+    local token
+    token=$(jq -r .token "$HOME_DIR/admin.json")
+    curl -sf --unix-socket "$HOME_DIR/run/api.sock" -X "$1" \
+        -H "Authorization: Bearer $token" -H 'If-Match: *' \
+        -H "Content-Type: $([ "$1" = PATCH ] && echo application/merge-patch+json || echo application/json)" \
+        ${3:+-d "$3"} "http://localhost/api/v1$2"
 }
+node_id() { admin get nodes -o json | jq -r '.items[0].id'; }
+# alarm_stands CODE [CARD]: about the node or one of its cards.
+alarm_stands() {
+    local path
+    path=/nodes/$(node_id)
+    [ $# -lt 2 ] || path=$path/cards/$2
+    api GET "$path/alarms" |
+        jq -e ".items[] | select(.code == \"$1\" and .cleared_ms == null)"
+}
+alarm_is_over() { ! alarm_stands "$@"; }
 
 # submit NAME SHELL-COMMAND [OPTION...]: on one card.
 submit() {

@@ -70,10 +70,10 @@ teardown() { show_logs; }
     sleep 30 <"$file" 3>&- &
     stranger=$!
     until_true 20 is_card card7 foreign true
-    alarm_stands card.foreign
+    alarm_stands card.foreign card7
     kill $stranger
     until_true 20 is_card card7 foreign false
-    ! alarm_stands card.foreign
+    alarm_is_over card.foreign card7
 }
 
 @test "a log is followed while it grows" {
@@ -83,7 +83,8 @@ teardown() { show_logs; }
 }
 
 @test "a node without a word is lost and comes back with what runs" {
-    admin set platform lease_ms=3000 -q
+    admin stepup --password-file "$HOME_DIR/password" -q
+    api PATCH /platform '{"lease_ms": 3000}'
     submit patient 'sleep 12; exit 4'
     until_true 20 is_state patient running
     kill_now agent
@@ -92,6 +93,7 @@ teardown() { show_logs; }
     alarm_stands node.lost
     start agent
     until_true 15 is_state patient running
+    until_true 5 alarm_is_over node.lost
     until_true 20 is_state patient failed
     [ "$(workload patient exit_code)" = 4 ]
     check_platform
