@@ -364,6 +364,7 @@ block_signals(sigset_t *out)
     /* Before any thread starts, so that all of them inherit it. */
     (void)pthread_sigmask(SIG_BLOCK, out, NULL);
     (void)signal(SIGPIPE, SIG_IGN);
+    (void)signal(SIGXFSZ, SIG_IGN); /* a failed write is enough */
 }
 
 int

@@ -38,7 +38,7 @@ load common
     [ "$(field .id)" = "$id" ]
     grep -qi '^idempotency-replayed: true' <<<"$headers"
     must root GET /check "" 200
-    [ "$(field .ok)" = true ]
+    [ "$(field .clean)" = true ]
 }
 
 @test "of ten changes to one version one wins" {
