@@ -87,6 +87,7 @@ spawn_monitor(const struct container *container, int64_t log_bytes,
             .netns_fd = -1,
             .own_mounts = true,
             .null = null,
+            .directory = container->place, /* conmon leaves files there */
             .pass_fd = sync_fd,
             .output_fd = said_fd,
             .input_fd = -1,

@@ -73,7 +73,8 @@ become(const struct process *process)
     (void)sigprocmask(SIG_SETMASK, &none, NULL);
     (void)signal(SIGPIPE, SIG_DFL);
     (void)umask(022);
-    if (enter_namespaces(process) != 0)
+    if (enter_namespaces(process) != 0 ||
+        chdir(process->directory != NULL ? process->directory : "/") != 0)
         _exit(126);
     place_fd(in, 0);
     place_fd(out, 1);

@@ -24,6 +24,7 @@ struct process {
     int netns_fd;            /* -1: stay in this network namespace */
     bool own_mounts;         /* a mount namespace of its own (see below) */
     const char *null;        /* with own_mounts: stands for /dev/null there */
+    const char *directory;   /* to work in; NULL: "/" */
     int pass_fd;             /* becomes descriptor 3 there; -1: none */
     int output_fd;           /* standard output and error; -1: /dev/null */
     int input_fd;            /* standard input; -1: /dev/null */
