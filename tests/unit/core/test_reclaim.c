@@ -493,6 +493,65 @@ held_parts_go_to_nobody_else_until_they_expire(void **state)
     scene_teardown(&s.scene);
 }
 
+/* What is promised to a nominated workload is not there for its siblings:
+ * else victims were stopped for work that its limit then keeps out. */
+static void
+promised_quota_is_not_given_twice_S23(void **state)
+{
+    struct stage s;
+    struct ref burst, work, sibling, any;
+
+    (void)state;
+    stage_setup(&s, 2);
+    guarantees(&s, 0, 2, 0);
+    scene_change_quota(&s.scene, s.qb, CARDS(2), CARDS(2));
+    (void)scene_node(&s.scene, s.pool, "n2", 1, "a100");
+    any = scene_class(&s.scene, "a100.1", "a100", 1);
+    burst = running(&s, s.pa, s.two);
+    work = submit(&s, s.pb, s.two, s.low);
+    scene_run(&s.scene);
+    sibling = submit(&s, s.pb, any, s.low);
+    scene_run(&s.scene);
+    assert_int_equal(state_of(&s, sibling), WORKLOAD_GATED);
+    assert_int_equal(scene_workload(&s.scene, sibling)->reason, REASON_LIMIT);
+    give_way(&s, burst);
+    assert_int_equal(state_of(&s, work), WORKLOAD_ASSIGNED);
+    scene_teardown(&s.scene);
+}
+
+/* A nomination whose place has become impossible gives up what it holds. */
+static void
+impossible_nomination_is_given_up(void **state)
+{
+    struct stage s;
+    struct ref burst[2], work, other;
+
+    (void)state;
+    stage_setup(&s, 2);
+    guarantees(&s, 0, 2, 0);
+    burst[0] = running(&s, s.pa, s.one);
+    burst[1] = running(&s, s.pa, s.one);
+    work = submit(&s, s.pb, s.two, s.low);
+    scene_run(&s.scene);
+    give_way(&s, burst[0]);
+    {
+        struct changes *changes = scene_begin(&s.scene);
+        struct card *card =
+            change_update(changes, scene_card_of(&s.scene, s.node, 1));
+
+        card->health = HEALTH_FAILED;
+        scene_apply(&s.scene, changes);
+    }
+    other = submit(&s, s.pc, s.one, s.high);
+    scene_run(&s.scene);
+    assert_true(ref_is_none(
+        world_first_child(s.scene.world, KIND_HOLD, work)));
+    assert_int_not_equal(scene_workload(&s.scene, work)->reason,
+                         REASON_RECLAIMING);
+    assert_int_equal(state_of(&s, other), WORKLOAD_ASSIGNED);
+    scene_teardown(&s.scene);
+}
+
 /* Higher priority goes first in a project, also where the limit is full. */
 static void
 priority_preempts_inside_the_project(void **state)
@@ -621,6 +680,8 @@ main(void)
         cmocka_unit_test(tenant_most_over_its_guarantee_goes_first),
         cmocka_unit_test(victim_set_is_minimal),
         cmocka_unit_test(held_parts_go_to_nobody_else_until_they_expire),
+        cmocka_unit_test(promised_quota_is_not_given_twice_S23),
+        cmocka_unit_test(impossible_nomination_is_given_up),
         cmocka_unit_test(priority_preempts_inside_the_project),
         cmocka_unit_test(priority_does_not_cross_tenants_unless_it_may),
         cmocka_unit_test(project_takes_back_from_its_sibling),
