@@ -110,9 +110,8 @@ ask(const struct options *options)
     if (fd < 0)
         return report(&err);
     request = json_read(options->request, strlen(options->request), &err);
-    if (request == NULL ||
-        runner_message_call(fd, request, REQUEST_TIMEOUT_MS, &result, &err) !=
-            0)
+    if (request == NULL || runner_message_call(fd, request, REQUEST_TIMEOUT_MS,
+                                               &result, &err) != 0)
         return report(&err);
     json_write(&text, result);
     (void)printf("%s\n", buffer_text(&text));

@@ -66,8 +66,7 @@ missing(const struct accel *accel, const char *what, struct error *err)
 
 int
 accel_list(struct accel *accel, struct arena *arena,
-           const char *const **uuids_out, size_t *count_out,
-           struct error *err)
+           const char *const **uuids_out, size_t *count_out, struct error *err)
 {
     if (accel->ops->list == NULL)
         return missing(accel, "list cards", err);
@@ -121,8 +120,8 @@ accel_reset(struct accel *accel, const char *uuid, struct error *err)
 }
 
 int
-accel_scrub(struct accel *accel, const char *uuid,
-            struct accel_scrub *done_out, struct error *err)
+accel_scrub(struct accel *accel, const char *uuid, struct accel_scrub *done_out,
+            struct error *err)
 {
     if (accel->ops->scrub == NULL)
         return missing(accel, "scrub a card", err);

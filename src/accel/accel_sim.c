@@ -40,8 +40,8 @@ struct sim {
 static const char *const estate_keys[] = { "simulated", "node",
                                            "memory_file_mib", "cards", NULL };
 static const char *const card_keys[] = {
-    "uuid",   "vendor", "model",  "memory_mib",    "compute_units",
-    "pci",    "numa",   "island", "driver",        "health",
+    "uuid",   "vendor", "model",         "memory_mib", "compute_units",
+    "pci",    "numa",   "island",        "driver",     "health",
     "device", "links",  "health_reason", NULL
 };
 static const char *const device_keys[] = { "major", "minor", NULL };
@@ -95,7 +95,8 @@ read_links(const json_t *object, struct accel_card *card, struct error *err)
     if (!json_is_array(list) || json_array_size(list) > ACCEL_LINKS_MAX)
         return error_field(err, "/links", "links is a list of at most %d",
                            ACCEL_LINKS_MAX);
-    json_array_foreach(list, i, item) {
+    json_array_foreach(list, i, item)
+    {
         struct accel_link *link = &card->links[i];
 
         if (json_only(item, link_keys, err) != 0 ||
@@ -232,7 +233,8 @@ fill(struct sim *sim, const json_t *estate, const json_t *list,
     if (!simulated)
         return error_field(err, "/simulated",
                            "an estate file must say that it is simulated");
-    json_array_foreach(list, i, item) {
+    json_array_foreach(list, i, item)
+    {
         if (read_card(item, &sim->cards[i], err) != 0)
             return error_prefix(err, "card %zu", i);
         if (check_twice(sim, i, err) != 0)
@@ -377,8 +379,8 @@ sim_list(struct accel *accel, struct arena *arena,
 }
 
 static int
-sim_describe(struct accel *accel, const char *uuid,
-             struct accel_card *card_out, struct error *err)
+sim_describe(struct accel *accel, const char *uuid, struct accel_card *card_out,
+             struct error *err)
 {
     const struct sim_card *card = find(accel, uuid, err);
 
@@ -390,8 +392,8 @@ sim_describe(struct accel *accel, const char *uuid,
 
 /* Read anew each time: editing the estate makes a card ill or well. */
 static int
-sim_health(struct accel *accel, const char *uuid,
-           struct accel_state *state_out, struct error *err)
+sim_health(struct accel *accel, const char *uuid, struct accel_state *state_out,
+           struct error *err)
 {
     const struct sim *sim = accel->state;
     struct accel_state state = { .memory_used_mib = -1,
@@ -409,7 +411,8 @@ sim_health(struct accel *accel, const char *uuid,
         return -1;
     state.health = ACCEL_FAILED;
     (void)snprintf(state.reason, sizeof(state.reason), "the card is gone");
-    json_array_foreach(json_object_get(estate, "cards"), i, item) {
+    json_array_foreach(json_object_get(estate, "cards"), i, item)
+    {
         const char *here = json_string_value(json_object_get(item, "uuid"));
 
         if (here == NULL || strcmp(here, uuid) != 0)
@@ -480,8 +483,8 @@ has_mapped(int process_fd, const struct target *target)
         unsigned minor_number;
         uintmax_t inode;
 
-        if (sscanf(line, "%*s %*s %*s %x:%x %ju", &major_number,
-                   &minor_number, &inode) == 3)
+        if (sscanf(line, "%*s %*s %*s %x:%x %ju", &major_number, &minor_number,
+                   &inode) == 3)
             found = inode == target->ino &&
                     makedev(major_number, minor_number) == target->dev;
     }
@@ -500,8 +503,8 @@ read_name(int process_fd, char *name, size_t room)
 }
 
 static int
-scan(const struct target *target, struct accel_process *list,
-     size_t *count_out, struct error *err)
+scan(const struct target *target, struct accel_process *list, size_t *count_out,
+     struct error *err)
 {
     DIR *proc = opendir("/proc");
     size_t count = 0;
@@ -531,8 +534,8 @@ scan(const struct target *target, struct accel_process *list,
 
 static int
 sim_processes(struct accel *accel, const char *uuid,
-              struct accel_process list[ACCEL_PROCESSES_MAX],
-              size_t *count_out, struct error *err)
+              struct accel_process list[ACCEL_PROCESSES_MAX], size_t *count_out,
+              struct error *err)
 {
     const struct sim *sim = accel->state;
     const struct sim_card *card = find(accel, uuid, err);
@@ -587,8 +590,8 @@ check_free(struct accel *accel, const char *uuid, struct error *err)
     if (sim_processes(accel, uuid, list, &count, err) != 0)
         return -1;
     if (count > 0)
-        return error_set(err, ERROR_CONFLICT,
-                         "%zu processes are on card %s", count, uuid);
+        return error_set(err, ERROR_CONFLICT, "%zu processes are on card %s",
+                         count, uuid);
     return 0;
 }
 

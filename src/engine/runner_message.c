@@ -66,8 +66,7 @@ runner_message_send(int fd, const json_t *message, size_t max,
     for (int i = 0; i < 4; i++)
         bytes.bytes[i] = (char)(unsigned char)(size >> (24 - 8 * i));
     for (size_t at = 0; at < bytes.size;) {
-        ssize_t put = send(fd, bytes.bytes + at, bytes.size - at,
-                           MSG_NOSIGNAL);
+        ssize_t put = send(fd, bytes.bytes + at, bytes.size - at, MSG_NOSIGNAL);
 
         if (put < 0 && errno == EINTR)
             continue;
@@ -119,8 +118,7 @@ runner_message_receive(int fd, size_t max, struct buffer *out,
            (size_t)head[2] << 8 | head[3];
     if (size == 0 || size > max)
         return error_set(err, ERROR_TOO_LARGE,
-                         "a message of %zu bytes, must be 1 to %zu", size,
-                         max);
+                         "a message of %zu bytes, must be 1 to %zu", size, max);
     bytes = memory_new(size, 1);
     got = receive_all(fd, bytes, size, err);
     if (got == 1)
@@ -208,8 +206,7 @@ runner_message_call(int fd, json_t *request, int timeout_ms,
     scoped_buffer bytes = { 0 };
     int got;
 
-    (void)json_object_set_new(owned, "protocol",
-                              json_integer(RUNNER_PROTOCOL));
+    (void)json_object_set_new(owned, "protocol", json_integer(RUNNER_PROTOCOL));
     if (runner_message_send(fd, owned, RUNNER_REQUEST_SIZE_MAX, err) != 0 ||
         await(fd, timeout_ms, err) != 0)
         return -1;

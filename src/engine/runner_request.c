@@ -7,10 +7,10 @@
 #include <string.h>
 
 #include "base/json.h"
+#include "engine/runner_check.h"
 
 #define TIME_MAX INT64_C(253402300799999) /* end of year 9999 */
 #define ARGV_BYTES_MAX ((size_t)96 * 1024)
-#define PATH_TEXT_MAX 255
 
 /* Which fields an operation has, besides protocol and op. */
 enum {
@@ -67,13 +67,26 @@ static const struct {
 };
 
 static const char *const start_keys[] = {
-    "tenant",         "image",       "argv",
-    "env",            "cwd",         "user",
-    "cpu_milli",      "memory_mib",  "pids_max",
-    "cards",          "volumes",     "card_memory_mib",
-    "checkpoint_dir", "network",     "uid_base",
-    "hostname",       "scratch_mib", "read_only_root",
-    "log_mib",        "notice_signal",
+    "tenant",
+    "image",
+    "argv",
+    "env",
+    "cwd",
+    "user",
+    "cpu_milli",
+    "memory_mib",
+    "pids_max",
+    "cards",
+    "volumes",
+    "card_memory_mib",
+    "checkpoint_dir",
+    "network",
+    "uid_base",
+    "hostname",
+    "scratch_mib",
+    "read_only_root",
+    "log_mib",
+    "notice_signal",
 };
 
 static const struct {
@@ -81,11 +94,11 @@ static const struct {
     int number;
     bool notice; /* allowed as the notice signal too */
 } signals[] = {
-    { "TERM", SIGTERM, true },   { "INT", SIGINT, true },
-    { "HUP", SIGHUP, true },     { "QUIT", SIGQUIT, false },
-    { "USR1", SIGUSR1, true },   { "USR2", SIGUSR2, true },
+    { "TERM", SIGTERM, true },    { "INT", SIGINT, true },
+    { "HUP", SIGHUP, true },      { "QUIT", SIGQUIT, false },
+    { "USR1", SIGUSR1, true },    { "USR2", SIGUSR2, true },
     { "WINCH", SIGWINCH, false }, { "CONT", SIGCONT, false },
-    { "STOP", SIGSTOP, false },  { "KILL", SIGKILL, false },
+    { "STOP", SIGSTOP, false },   { "KILL", SIGKILL, false },
 };
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
@@ -107,21 +120,9 @@ nest(struct error *err, const char *place)
     return -1;
 }
 
-static bool
-is_label(const char *text, const char *more)
-{
-    if (!islower((unsigned char)text[0]))
-        return false;
-    for (const char *s = text; *s != '\0'; s++)
-        if (!islower((unsigned char)*s) && !isdigit((unsigned char)*s) &&
-            strchr(more, *s) == NULL)
-            return false;
-    return true;
-}
-
 static int
-read_id(const json_t *object, const char *key, bool required,
-        const char **out, struct error *err)
+read_id(const json_t *object, const char *key, bool required, const char **out,
+        struct error *err)
 {
     const char *text = NULL;
     char field[ERROR_FIELD_MAX];
@@ -129,64 +130,13 @@ read_id(const json_t *object, const char *key, bool required,
     if (json_text(object, key, required, RUNNER_ID_MAX, &text, err) != 0)
         return -1;
     (void)snprintf(field, sizeof(field), "/%s", key);
-    if (text != NULL && !is_label(text, "_-"))
+    if (text != NULL && !runner_check_label(text, "_-"))
         return error_field(err, field,
                            "field \"%s\" must be a letter and then a-z, 0-9, "
                            "_ and -",
                            key);
     *out = text;
     return 0;
-}
-
-static int
-read_uuid(const char *text, const char *field, struct error *err)
-{
-    size_t size = strlen(text);
-
-    if (size == 0 || size > RUNNER_ID_MAX)
-        return error_field(err, field, "a UUID has 1 to %d characters",
-                           RUNNER_ID_MAX);
-    for (size_t i = 0; i < size; i++)
-        if (!isalnum((unsigned char)text[i]) && (text[i] != '-' || i == 0))
-            return error_field(err, field,
-                               "a UUID has letters, digits and - only");
-    return 0;
-}
-
-/* Absolute and in normal form, of characters that need no quoting. */
-static int
-check_path(const char *path, const char *field, struct error *err)
-{
-    size_t size = strlen(path);
-
-    if (size < 2 || size > PATH_TEXT_MAX || path[0] != '/')
-        return error_field(err, field,
-                           "a path is absolute, not / itself, and at most %d "
-                           "bytes",
-                           PATH_TEXT_MAX);
-    for (size_t i = 0; i < size; i++) {
-        if (!isalnum((unsigned char)path[i]) &&
-            strchr("/._-", path[i]) == NULL)
-            return error_field(err, field,
-                               "a path has letters, digits, / . _ and -");
-        if (path[i] != '/')
-            continue;
-        if (path[i + 1] == '\0' || path[i + 1] == '/' || path[i + 1] == '.')
-            return error_field(err, field,
-                               "a path has no empty part and no part that "
-                               "begins with a dot");
-    }
-    return 0;
-}
-
-/* True when path is top or lies below it. */
-static bool
-is_within(const char *path, const char *top)
-{
-    size_t size = strlen(top);
-
-    return strncmp(path, top, size) == 0 &&
-           (path[size] == '\0' || path[size] == '/');
 }
 
 static int
@@ -198,7 +148,7 @@ read_image(const json_t *object, struct runner_image *out, struct error *err)
             0 ||
         json_text(object, "digest", true, 71, &image.digest, err) != 0)
         return -1;
-    if (!is_label(image.name, "_-."))
+    if (!runner_check_label(image.name, "_-."))
         return error_field(err, "/name",
                            "an image name is a letter and then a-z, 0-9, _, "
                            "- and .");
@@ -219,8 +169,7 @@ read_image_field(const json_t *object, struct runner_image *out,
     const json_t *image = json_object_get(object, "image");
 
     if (!json_is_object(image))
-        return error_field(err, "/image",
-                           "field \"image\" must be an object");
+        return error_field(err, "/image", "field \"image\" must be an object");
     if (json_only(image, keys, err) != 0 || read_image(image, out, err) != 0)
         return nest(err, "/image");
     return 0;
@@ -242,7 +191,8 @@ read_argv(struct arena *arena, const json_t *object, struct runner_start *out,
                            "field \"argv\" must be a list of at most %d "
                            "strings",
                            RUNNER_ARGV_MAX);
-    json_array_foreach(list, i, item) {
+    json_array_foreach(list, i, item)
+    {
         if (!json_is_string(item))
             return error_field(err, "/argv", "argv holds strings only");
         total += json_string_length(item);
@@ -286,7 +236,8 @@ read_env(struct arena *arena, const json_t *object, struct runner_start *out,
                            "field \"env\" must be an object of at most %d "
                            "names",
                            RUNNER_ENV_MAX);
-    json_object_foreach(env, name, item) {
+    json_object_foreach(env, name, item)
+    {
         if (!is_env_name(name) || !json_is_string(item))
             return error_field(err, "/env",
                                "\"%.60s\" is not a name for a string in env",
@@ -321,8 +272,8 @@ read_user(const json_t *object, struct runner_start *out, struct error *err)
 }
 
 static int
-read_cards(struct arena *arena, const json_t *object,
-           struct runner_start *out, struct error *err)
+read_cards(struct arena *arena, const json_t *object, struct runner_start *out,
+           struct error *err)
 {
     const json_t *list = json_object_get(object, "cards");
     json_t *item;
@@ -335,11 +286,12 @@ read_cards(struct arena *arena, const json_t *object,
                            "field \"cards\" must be a list of at most %d "
                            "UUIDs",
                            RUNNER_CARDS_MAX);
-    json_array_foreach(list, i, item) {
+    json_array_foreach(list, i, item)
+    {
         if (!json_is_string(item))
             return error_field(err, "/cards", "a UUID is a string");
         out->cards[i] = arena_strdup(arena, json_string_value(item));
-        if (read_uuid(out->cards[i], "/cards", err) != 0)
+        if (runner_check_uuid(out->cards[i], "/cards", err) != 0)
             return -1;
         for (size_t k = 0; k < i; k++)
             if (strcmp(out->cards[k], out->cards[i]) == 0)
@@ -355,27 +307,27 @@ static int
 check_mount_path(const struct runner_start *start, size_t count,
                  const char *path, struct error *err)
 {
-    static const char *const kept[] = { "/proc", "/sys", "/dev", "/etc",
-                                        "/run", "/tmp" };
+    static const char *const kept[] = { "/proc", "/sys", "/dev",
+                                        "/etc",  "/run", "/tmp" };
 
-    if (check_path(path, "/path", err) != 0)
+    if (runner_check_path(path, "/path", err) != 0)
         return -1;
     for (size_t i = 0; i < COUNT(kept); i++)
-        if (is_within(path, kept[i]))
+        if (runner_check_within(path, kept[i]))
             return error_field(err, "/path",
                                "a volume is not mounted at or below %s",
                                kept[i]);
     for (size_t i = 0; i < count; i++)
-        if (is_within(path, start->volumes[i].path) ||
-            is_within(start->volumes[i].path, path))
+        if (runner_check_within(path, start->volumes[i].path) ||
+            runner_check_within(start->volumes[i].path, path))
             return error_field(err, "/path",
                                "two volumes are mounted over each other");
     return 0;
 }
 
 static int
-read_volume(struct arena *arena, const json_t *item,
-            struct runner_start *start, size_t at, struct error *err)
+read_volume(struct arena *arena, const json_t *item, struct runner_start *start,
+            size_t at, struct error *err)
 {
     static const char *const keys[] = { "id", "path", "read_only", NULL };
     struct runner_mount *out = &start->volumes[at];
@@ -386,7 +338,7 @@ read_volume(struct arena *arena, const json_t *item,
         return error_field(err, "", "a volume is an object");
     if (json_only(item, keys, err) != 0 ||
         read_id(item, "id", true, &id, err) != 0 ||
-        json_text(item, "path", true, PATH_TEXT_MAX, &path, err) != 0 ||
+        json_text(item, "path", true, RUNNER_CHECK_PATH_MAX, &path, err) != 0 ||
         json_bool(item, "read_only", false, &out->read_only, err) != 0 ||
         check_mount_path(start, at, path, err) != 0)
         return -1;
@@ -413,7 +365,8 @@ read_volumes(struct arena *arena, const json_t *object,
         return error_field(err, "/volumes",
                            "field \"volumes\" must be a list of at most %d",
                            RUNNER_VOLUMES_MAX);
-    json_array_foreach(list, i, item) {
+    json_array_foreach(list, i, item)
+    {
         (void)snprintf(place, sizeof(place), "/volumes/%zu", i);
         if (read_volume(arena, item, out, i, err) != 0)
             return nest(err, place);
@@ -428,15 +381,15 @@ read_checkpoint(struct arena *arena, const json_t *object,
 {
     const char *path = NULL;
 
-    if (json_text(object, "checkpoint_dir", false, PATH_TEXT_MAX, &path,
+    if (json_text(object, "checkpoint_dir", false, RUNNER_CHECK_PATH_MAX, &path,
                   err) != 0)
         return -1;
     if (path == NULL)
         return 0;
-    if (check_path(path, "/checkpoint_dir", err) != 0)
+    if (runner_check_path(path, "/checkpoint_dir", err) != 0)
         return -1;
     for (size_t i = 0; i < out->volume_count; i++) {
-        if (!is_within(path, out->volumes[i].path) ||
+        if (!runner_check_within(path, out->volumes[i].path) ||
             out->volumes[i].read_only)
             continue;
         out->checkpoint_dir = arena_strdup(arena, path);
@@ -448,8 +401,7 @@ read_checkpoint(struct arena *arena, const json_t *object,
 }
 
 static int
-read_network(const json_t *object, struct runner_start *out,
-             struct error *err)
+read_network(const json_t *object, struct runner_start *out, struct error *err)
 {
     static const char *const keys[] = { "address", NULL };
     const json_t *network = json_object_get(object, "network");
@@ -494,8 +446,7 @@ read_signal(const json_t *object, const char *key, bool notice, int *out,
 }
 
 static int
-read_limits(const json_t *object, struct runner_start *out,
-            struct error *err)
+read_limits(const json_t *object, struct runner_start *out, struct error *err)
 {
     if (json_int(object, "cpu_milli", true, 10, 10000000, &out->cpu_milli,
                  err) != 0 ||
@@ -519,24 +470,25 @@ read_limits(const json_t *object, struct runner_start *out,
 }
 
 static int
-read_place(struct arena *arena, const json_t *object,
-           struct runner_start *out, struct error *err)
+read_place(struct arena *arena, const json_t *object, struct runner_start *out,
+           struct error *err)
 {
     const char *cwd = NULL;
     const char *hostname = NULL;
 
-    if (json_text(object, "cwd", false, PATH_TEXT_MAX, &cwd, err) != 0 ||
+    if (json_text(object, "cwd", false, RUNNER_CHECK_PATH_MAX, &cwd, err) !=
+            0 ||
         json_text(object, "hostname", false, RUNNER_LABEL_MAX, &hostname,
                   err) != 0 ||
-        json_bool(object, "read_only_root", false, &out->read_only_root,
-                  err) != 0 ||
-        read_signal(object, "notice_signal", true, &out->notice_signal,
-                    err) != 0)
+        json_bool(object, "read_only_root", false, &out->read_only_root, err) !=
+            0 ||
+        read_signal(object, "notice_signal", true, &out->notice_signal, err) !=
+            0)
         return -1;
     if (cwd != NULL && strcmp(cwd, "/") != 0 &&
-        check_path(cwd, "/cwd", err) != 0)
+        runner_check_path(cwd, "/cwd", err) != 0)
         return -1;
-    if (hostname != NULL && !is_label(hostname, "-"))
+    if (hostname != NULL && !runner_check_label(hostname, "-"))
         return error_field(err, "/hostname",
                            "a host name is a letter and then a-z, 0-9 and -");
     if (cwd != NULL)
@@ -602,8 +554,8 @@ read_reason(const json_t *object, const char **out, struct error *err)
 
 /* The fields that several operations share. */
 static int
-read_fields(const json_t *object, unsigned fields,
-            struct runner_request *out, struct error *err)
+read_fields(const json_t *object, unsigned fields, struct runner_request *out,
+            struct error *err)
 {
     if ((fields & (HAS_INSTANCE | MAY_INSTANCE)) != 0 &&
         read_id(object, "instance", (fields & HAS_INSTANCE) != 0,
@@ -649,14 +601,12 @@ read_more_fields(const json_t *object, unsigned fields,
     if ((fields & HAS_VOLUME) != 0 &&
         read_id(object, "id", true, &out->id, err) != 0)
         return -1;
-    if ((fields & HAS_SIZE) != 0 &&
-        json_int(object, "size_mib", true, 4, 1 << 30, &out->size_mib, err) !=
-            0)
+    if ((fields & HAS_SIZE) != 0 && json_int(object, "size_mib", true, 4,
+                                             1 << 30, &out->size_mib, err) != 0)
         return -1;
     if ((fields & HAS_UUID) != 0 &&
-        (json_text(object, "uuid", true, RUNNER_ID_MAX, &out->uuid, err) !=
-             0 ||
-         read_uuid(out->uuid, "/uuid", err) != 0))
+        (json_text(object, "uuid", true, RUNNER_ID_MAX, &out->uuid, err) != 0 ||
+         runner_check_uuid(out->uuid, "/uuid", err) != 0))
         return -1;
     return 0;
 }

@@ -17,6 +17,7 @@
 #include "base/json.h"
 #include "engine/runner_message.h"
 #include "engine/runner_request.h"
+#include "runner/card.h"
 #include "runner/logfile.h"
 #include "runner/node.h"
 #include "runner/start.h"
@@ -70,118 +71,6 @@ answer_node(struct node *node, const struct runner_request *request,
         (json_int_t)policy->volume_mib_max, "image_mib",
         (json_int_t)policy->image_mib_max, "log_mib",
         (json_int_t)policy->log_mib_max);
-    return 0;
-}
-
-/* Each process on the card with the instance whose group it is in. */
-static int
-processes_on(struct node *node, const char *uuid, json_t **out,
-             struct error *err)
-{
-    struct accel_process list[ACCEL_PROCESSES_MAX];
-    json_t *rows;
-    char top[16];
-    size_t count = 0;
-
-    if (accel_processes(&node->accel, uuid, list, &count, err) != 0)
-        return -1;
-    rows = json_array();
-    (void)snprintf(top, sizeof(top), "/%.8s", node->policy->prefix);
-    for (size_t i = 0; i < count; i++) {
-        char name[INSTANCE_NAME_MAX];
-        const struct instance *owner;
-        json_t *text = json_string(list[i].name);
-
-        cgroup_of(list[i].pid, top, name, sizeof(name));
-        node_lock(node);
-        owner = name[0] != '\0' ? node_find_name(node, name) : NULL;
-        (void)json_array_append_new(
-            rows, json_pack("{s:i, s:o, s:s, s:I}", "pid", (int)list[i].pid,
-                            "name", text != NULL ? text : json_string("?"),
-                            "owner", owner != NULL ? owner->id : "foreign",
-                            "incarnation",
-                            (json_int_t)(owner != NULL ? owner->incarnation
-                                                       : 0)));
-        node_unlock(node);
-    }
-    *out = rows;
-    return 0;
-}
-
-static json_t *
-holders_of(struct node *node, const char *uuid)
-{
-    json_t *rows = json_array();
-
-    node_lock(node);
-    for (const struct instance *at = node->first; at != NULL; at = at->next)
-        for (size_t i = 0; i < at->start.card_count; i++)
-            if (strcmp(at->start.cards[i], uuid) == 0)
-                (void)json_array_append_new(
-                    rows,
-                    json_pack("{s:s, s:I, s:I}", "instance", at->id,
-                              "incarnation", (json_int_t)at->incarnation,
-                              "memory_mib",
-                              (json_int_t)at->start.card_memory_mib));
-    node_unlock(node);
-    return rows;
-}
-
-static int
-card_row(struct node *node, const char *uuid, json_t *rows, struct error *err)
-{
-    struct accel_card card;
-    struct accel_state state;
-    json_t *links = json_array();
-    json_t *processes = NULL;
-    json_t *row;
-
-    if (accel_describe(&node->accel, uuid, &card, err) != 0 ||
-        accel_health(&node->accel, uuid, &state, err) != 0 ||
-        processes_on(node, uuid, &processes, err) != 0) {
-        json_decref(links);
-        return -1;
-    }
-    for (size_t i = 0; i < card.link_count; i++)
-        (void)json_array_append_new(
-            links, json_pack("{s:s, s:s, s:i}", "uuid", card.links[i].uuid,
-                             "kind", card.links[i].kind, "lanes",
-                             (int)card.links[i].lanes));
-    row = json_pack("{s:s, s:s, s:s, s:I, s:i, s:s, s:i, s:i, s:s, s:s, s:s, "
-                    "s:o, s:o, s:o}",
-                    "uuid", card.uuid, "vendor", card.vendor, "model",
-                    card.model, "memory_mib", (json_int_t)card.memory_mib,
-                    "compute_units", (int)card.compute_units, "pci", card.pci,
-                    "numa", (int)card.numa, "island", (int)card.island,
-                    "driver", card.driver, "health",
-                    accel_health_text(state.health), "health_reason",
-                    state.reason, "links", links, "holders",
-                    holders_of(node, uuid), "processes", processes);
-    (void)json_array_append_new(rows, row);
-    return 0;
-}
-
-static int
-answer_cards(struct node *node, const struct runner_request *request,
-             json_t *asked, json_t **out, struct error *err)
-{
-    scoped_arena arena = arena_new();
-    const char *const *uuids = NULL;
-    size_t count = 0;
-    json_t *rows;
-
-    (void)request;
-    (void)asked;
-    if (accel_list(&node->accel, arena, &uuids, &count, err) != 0)
-        return -1;
-    rows = json_array();
-    for (size_t i = 0; i < count; i++)
-        if (card_row(node, uuids[i], rows, err) != 0) {
-            json_decref(rows);
-            return -1;
-        }
-    *out = json_pack("{s:s, s:b, s:o}", "accel", node->accel.ops->name,
-                     "simulated", node->accel.ops->simulated, "cards", rows);
     return 0;
 }
 
@@ -287,9 +176,9 @@ write_notice(const struct instance *instance,
     scoped_fd fd = -1;
 
     clock_format(request->deadline_ms, deadline);
-    notice = json_pack("{s:s, s:s, s:I}", "reason", request->reason,
-                       "deadline", deadline, "deadline_ms",
-                       (json_int_t)request->deadline_ms);
+    notice =
+        json_pack("{s:s, s:s, s:I}", "reason", request->reason, "deadline",
+                  deadline, "deadline_ms", (json_int_t)request->deadline_ms);
     json_write(&bytes, notice);
     buffer_add_byte(&bytes, '\n');
     (void)snprintf(path, sizeof(path), "%s/run", instance->place);
@@ -298,8 +187,8 @@ write_notice(const struct instance *instance,
         return error_set(err, ERROR_INTERNAL, "write the notice: %s",
                          strerror(errno));
     (void)unlinkat(directory, "notice.new", 0);
-    fd = file_open_beneath(directory, "notice.new",
-                           O_WRONLY | O_CREAT | O_EXCL, 0644, err);
+    fd = file_open_beneath(directory, "notice.new", O_WRONLY | O_CREAT | O_EXCL,
+                           0644, err);
     if (fd < 0 || fchmod(fd, 0644) != 0 ||
         file_write_all(fd, bytes.bytes, bytes.size, err) != 0 ||
         renameat(directory, "notice.new", directory, "notice.json") != 0)
@@ -324,8 +213,8 @@ answer_notice(struct node *node, const struct runner_request *request,
     if (!again) {
         result = write_notice(instance, request, err);
         if (result == 0 && instance->start.notice_signal != 0)
-            result = send_signal(node, instance,
-                                 instance->start.notice_signal, err);
+            result =
+                send_signal(node, instance, instance->start.notice_signal, err);
     }
     if (result == 0) {
         node_lock(node);
@@ -395,8 +284,7 @@ records(struct node *node, const char *id)
     for (struct instance *at = node->first; at != NULL; at = at->next) {
         if (id != NULL && strcmp(at->id, id) != 0)
             continue;
-        if (!at->busy &&
-            instance_refresh(at, node->policy, node->mode, true))
+        if (!at->busy && instance_refresh(at, node->policy, node->mode, true))
             node->revision++;
         (void)json_array_append_new(rows, instance_record(at));
     }
@@ -414,8 +302,8 @@ answer_list(struct node *node, const struct runner_request *request,
     node_lock(node);
     rows = records(node, request->instance);
     node_unlock(node);
-    *out = json_pack("{s:o, s:s}", "instances", rows, "boot_id",
-                     clock_boot_id());
+    *out =
+        json_pack("{s:o, s:s}", "instances", rows, "boot_id", clock_boot_id());
     return 0;
 }
 
@@ -423,8 +311,7 @@ static void
 look_for_changes(struct node *node)
 {
     for (struct instance *at = node->first; at != NULL; at = at->next)
-        if (!at->busy &&
-            instance_refresh(at, node->policy, node->mode, false))
+        if (!at->busy && instance_refresh(at, node->policy, node->mode, false))
             node->revision++;
 }
 
@@ -462,8 +349,7 @@ answer_wait(struct node *node, const struct runner_request *request,
 
 static int
 read_log(struct node *node, struct instance *instance,
-         const struct runner_request *request, json_t **out,
-         struct error *err)
+         const struct runner_request *request, json_t **out, struct error *err)
 {
     struct container container =
         instance_container(instance, node->policy, node->mode);
@@ -543,8 +429,8 @@ answer_volume_remove(struct node *node, const struct runner_request *request,
     node_unlock(node);
     if (users > 0)
         result = error_set(err, ERROR_CONFLICT,
-                           "volume %.64s is used by %zu instances",
-                           request->id, users);
+                           "volume %.64s is used by %zu instances", request->id,
+                           users);
     else
         result = volume_remove(node->policy, request->id, err);
     (void)pthread_mutex_unlock(&node->volume_lock);
@@ -582,100 +468,37 @@ answer_volume_list(struct node *node, const struct runner_request *request,
     (void)pthread_mutex_lock(&node->volume_lock);
     rows = volume_list(node->policy, arena);
     (void)pthread_mutex_unlock(&node->volume_lock);
-    json_array_foreach(rows, i, row)
-        (void)json_object_set_new(
-            row, "users",
-            users_of(node, json_string_value(json_object_get(row, "id"))));
+    json_array_foreach(rows, i, row)(void) json_object_set_new(
+        row, "users",
+        users_of(node, json_string_value(json_object_get(row, "id"))));
     *out = json_pack("{s:o}", "volumes", rows);
     return 0;
 }
 
-/* Takes the card out of everybody's reach while it is scrubbed. */
 static int
-begin_scrub(struct node *node, const char *uuid, struct error *err)
+answer_cards(struct node *node, const struct runner_request *request,
+             json_t *asked, json_t **out, struct error *err)
 {
-    int result = 0;
-
-    node_lock(node);
-    if (node->scrubbing[0] != '\0')
-        result = error_set(err, ERROR_BUSY, "a card is being scrubbed");
-    for (const struct instance *at = node->first; at != NULL; at = at->next)
-        for (size_t i = 0; i < at->start.card_count; i++)
-            if (strcmp(at->start.cards[i], uuid) == 0)
-                result = error_set(err, ERROR_CONFLICT,
-                                   "an instance holds card %s", uuid);
-    if (result == 0)
-        (void)snprintf(node->scrubbing, sizeof(node->scrubbing), "%s", uuid);
-    node_unlock(node);
-    return result;
+    (void)request;
+    (void)asked;
+    return card_list(node, out, err);
 }
 
 static int
 answer_card_scrub(struct node *node, const struct runner_request *request,
                   json_t *asked, json_t **out, struct error *err)
 {
-    struct accel_scrub done = { 0 };
-    int result;
-
     (void)asked;
-    if (begin_scrub(node, request->uuid, err) != 0)
-        return -1;
-    result = accel_scrub(&node->accel, request->uuid, &done, err);
-    node_lock(node);
-    node->scrubbing[0] = '\0';
-    node_unlock(node);
-    if (result == 0)
-        *out = json_pack("{s:s, s:I, s:s, s:b, s:b}", "uuid", request->uuid,
-                         "scrubbed_bytes", (json_int_t)done.bytes, "method",
-                         done.method, "verified", 1, "simulated",
-                         node->accel.ops->simulated);
-    return result;
-}
-
-/* The cards the incarnation has, or had until it was removed. */
-static json_t *
-cards_held(struct node *node, const struct runner_request *request)
-{
-    json_t *record = NULL;
-    json_t *cards;
-    const struct instance *at;
-
-    node_lock(node);
-    at = node_find(node, request->instance);
-    if (at != NULL && at->incarnation == request->incarnation)
-        record = instance_record(at);
-    node_unlock(node);
-    if (record == NULL)
-        (void)node_removed(node, request->instance, request->incarnation,
-                           &record);
-    cards = json_incref(json_object_get(record, "cards"));
-    json_decref(record);
-    return cards != NULL ? cards : json_array();
+    return card_scrub(node, request->uuid, out, err);
 }
 
 static int
 answer_release_check(struct node *node, const struct runner_request *request,
                      json_t *asked, json_t **out, struct error *err)
 {
-    scoped_json cards = cards_held(node, request);
-    scoped_json rows = json_array();
-    bool released = true;
-    json_t *card;
-    size_t i;
-
     (void)asked;
-    json_array_foreach(cards, i, card) {
-        json_t *processes = NULL;
-
-        if (processes_on(node, json_string_value(card), &processes, err) != 0)
-            return -1;
-        released = released && json_array_size(processes) == 0;
-        (void)json_array_append_new(rows, json_pack("{s:O, s:o}", "uuid",
-                                                    card, "processes",
-                                                    processes));
-    }
-    *out = json_pack("{s:b, s:O}", "released", released, "cards", rows);
-    return 0;
+    return card_release_check(node, request->instance, request->incarnation,
+                              out, err);
 }
 
 static answer_op *const answers[RUNNER_OP_COUNT] = {

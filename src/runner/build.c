@@ -37,8 +37,8 @@ card_nodes_max(const struct instance *instance)
 static int
 make_directories(const struct instance *instance, struct error *err)
 {
-    static const char *const names[] = { "",     "image",   "upper", "root",
-                                         "run",  "volumes", "cards" };
+    static const char *const names[] = { "",    "image",   "upper", "root",
+                                         "run", "volumes", "cards" };
     char path[PATH_ROOM];
 
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
@@ -63,8 +63,8 @@ put_file(const struct instance *instance, const char *name, const char *text,
     char path[PATH_ROOM];
     scoped_fd fd = -1;
 
-    (void)snprintf(path, sizeof(path), "%s/upper/data/etc/%s",
-                   instance->place, name);
+    (void)snprintf(path, sizeof(path), "%s/upper/data/etc/%s", instance->place,
+                   name);
     fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
     if (fd < 0 || fchmod(fd, 0644) != 0 || fchown(fd, owner, owner) != 0)
         return fail(err, "write a file of /etc");
@@ -83,8 +83,8 @@ put_files(const struct instance *instance, struct error *err)
 {
     struct network_names names = { 0 };
     char text[512];
-    int size = snprintf(text, sizeof(text),
-                        "127.0.0.1 localhost\n::1 localhost\n");
+    int size =
+        snprintf(text, sizeof(text), "127.0.0.1 localhost\n::1 localhost\n");
 
     if (instance->port.address != 0) {
         network_describe(instance->port, &names);
@@ -177,8 +177,7 @@ make_beneath(int top_fd, const char *path, uid_t owner, struct error *err)
         if (parent < 0)
             return -1;
         if (mkdirat(parent, name, 0755) == 0) {
-            if (fchownat(parent, name, owner, owner, AT_SYMLINK_NOFOLLOW) !=
-                0)
+            if (fchownat(parent, name, owner, owner, AT_SYMLINK_NOFOLLOW) != 0)
                 return fail(err, "own the checkpoint directory");
         } else if (errno != EEXIST)
             return fail(err, "make the checkpoint directory");
@@ -195,9 +194,8 @@ make_checkpoint(const struct node *node, const struct instance *instance,
                 const char *mounted, struct error *err)
 {
     const struct runner_start *start = &instance->start;
-    const char *rest =
-        start->checkpoint_dir +
-        strlen(start->volumes[start->checkpoint_volume].path);
+    const char *rest = start->checkpoint_dir +
+                       strlen(start->volumes[start->checkpoint_volume].path);
     scoped_fd top = -1;
 
     if (rest[0] == '\0')
@@ -205,8 +203,8 @@ make_checkpoint(const struct node *node, const struct instance *instance,
     top = open(mounted, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (top < 0)
         return fail(err, "open a volume");
-    if (make_beneath(top, rest + 1, (uid_t)node->policy->disk_uid_base,
-                     err) != 0)
+    if (make_beneath(top, rest + 1, (uid_t)node->policy->disk_uid_base, err) !=
+        0)
         return error_set(err, ERROR_CONFLICT,
                          "the checkpoint directory cannot be made in its "
                          "volume");
@@ -262,8 +260,7 @@ mount_card_file(const struct instance *instance,
     char target[PATH_ROOM];
     int fd;
 
-    (void)snprintf(target, sizeof(target), "%s/cards/%zu", instance->place,
-                   at);
+    (void)snprintf(target, sizeof(target), "%s/cards/%zu", instance->place, at);
     fd = open(target, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
     if (fd < 0 || close(fd) != 0 || chmod(card_node->host_path, 0666) != 0)
         return fail(err, "make a card's place");
@@ -305,8 +302,7 @@ mount_cards(struct node *node, const struct instance *instance,
             struct error *err)
 {
     struct accel_node *nodes =
-        arena_alloc(instance->arena,
-                    card_nodes_max(instance) * sizeof(*nodes));
+        arena_alloc(instance->arena, card_nodes_max(instance) * sizeof(*nodes));
     size_t count = 0;
 
     if (list_card_nodes(node, instance, nodes, &count, err) != 0)
@@ -332,8 +328,8 @@ build_place(struct node *node, struct instance *instance,
     if (make_directories(instance, err) != 0 ||
         instance_save(instance, err) != 0)
         return -1;
-    userns_fd = idmap_open(node->policy->disk_uid_base, instance->uid_base,
-                           err);
+    userns_fd =
+        idmap_open(node->policy->disk_uid_base, instance->uid_base, err);
     if (userns_fd < 0 || mount_root(instance, image, userns_fd, err) != 0 ||
         mount_volumes(node, instance, userns_fd, err) != 0 ||
         mount_cards(node, instance, err) != 0)
@@ -376,12 +372,12 @@ add_card_env(struct node *node, const struct instance *instance,
             (usable == 0 || card.memory_mib < usable))
             usable = card.memory_mib;
     }
+    set_env(
+        env, count,
+        arena_printf(instance->arena, "BULKHEAD_CARDS=%s", buffer_text(&list)));
     set_env(env, count,
-            arena_printf(instance->arena, "BULKHEAD_CARDS=%s",
-                         buffer_text(&list)));
-    set_env(env, count,
-            arena_printf(instance->arena,
-                         "BULKHEAD_CARD_MEMORY_MIB=%" PRId64, usable));
+            arena_printf(instance->arena, "BULKHEAD_CARD_MEMORY_MIB=%" PRId64,
+                         usable));
     if (node->accel.ops->simulated)
         set_env(env, count, "BULKHEAD_SIMULATED=1");
     buffer_release(&list);
@@ -419,9 +415,8 @@ env_of(struct node *node, const struct instance *instance)
             arena_printf(arena, "BULKHEAD_ADDRESS6=%s", names.address6));
     set_env(env, &count,
             arena_printf(arena, "BULKHEAD_CHECKPOINT_DIR=%s",
-                         start->checkpoint_dir != NULL
-                             ? start->checkpoint_dir
-                             : ""));
+                         start->checkpoint_dir != NULL ? start->checkpoint_dir
+                                                       : ""));
     add_card_env(node, instance, env, &count);
     return env;
 }
@@ -463,9 +458,9 @@ add_places(struct node *node, const struct instance *instance,
     const struct runner_start *start = &instance->start;
     struct accel_node *nodes =
         arena_alloc(arena, card_nodes_max(instance) * sizeof(*nodes));
-    struct spec_bind *binds = arena_alloc(
-        arena, (card_nodes_max(instance) + RUNNER_VOLUMES_MAX + 1) *
-                   sizeof(*binds));
+    struct spec_bind *binds =
+        arena_alloc(arena, (card_nodes_max(instance) + RUNNER_VOLUMES_MAX + 1) *
+                               sizeof(*binds));
     struct spec_device *devices =
         arena_alloc(arena, card_nodes_max(instance) * sizeof(*devices));
     size_t count = 0;
@@ -487,10 +482,9 @@ add_places(struct node *node, const struct instance *instance,
                      arena_printf(arena, "%s/cards/%zu", instance->place, i),
                      path, false, true);
         else
-            devices[spec->device_count++] =
-                (struct spec_device){ .path = path,
-                                      .major = nodes[i].major,
-                                      .minor = nodes[i].minor };
+            devices[spec->device_count++] = (struct spec_device){
+                .path = path, .major = nodes[i].major, .minor = nodes[i].minor
+            };
     }
     spec->binds = binds;
     spec->devices = devices;
@@ -509,9 +503,8 @@ files_max(void)
 }
 
 int
-build_container(struct node *node, struct instance *instance,
-                const char *netns, struct container_pending *pending_out,
-                struct error *err)
+build_container(struct node *node, struct instance *instance, const char *netns,
+                struct container_pending *pending_out, struct error *err)
 {
     const struct runner_start *start = &instance->start;
     struct container container =

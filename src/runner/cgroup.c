@@ -20,11 +20,11 @@
 #define DEPTH_MAX 8
 
 /* Any of these may be a link to another (cpu -> cpu,cpuacct). */
-static const char *const hierarchies[] = { "memory",  "pids",    "cpu",
-                                           "cpuacct", "devices", "freezer",
-                                           "blkio",   "cpuset",  "systemd",
+static const char *const hierarchies[] = { "memory",  "pids",     "cpu",
+                                           "cpuacct", "devices",  "freezer",
+                                           "blkio",   "cpuset",   "systemd",
                                            "net_cls", "net_prio", "perf_event",
-                                           "hugetlb", "misc",    "rdma" };
+                                           "hugetlb", "misc",     "rdma" };
 #define HIERARCHIES (sizeof(hierarchies) / sizeof(hierarchies[0]))
 
 static bool
@@ -46,9 +46,9 @@ cgroup_mode_get(void)
 const char *
 cgroup_mode_text(enum cgroup_mode mode)
 {
-    static const char *const texts[] = { [CGROUP_V1] = "v1",
-                                         [CGROUP_HYBRID] = "hybrid",
-                                         [CGROUP_V2] = "v2" };
+    static const char *const texts[] = {
+        [CGROUP_V1] = "v1", [CGROUP_HYBRID] = "hybrid", [CGROUP_V2] = "v2"
+    };
 
     return texts[mode];
 }

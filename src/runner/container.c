@@ -35,8 +35,8 @@ write_spec(const struct container *container, const json_t *spec,
 
     json_write(&bytes, spec);
     (void)snprintf(path, sizeof(path), "%s/config.json", container->place);
-    fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW,
-              0600);
+    fd =
+        open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (fd < 0)
         return error_set(err, ERROR_INTERNAL, "write configuration: %s",
                          strerror(errno));
@@ -47,8 +47,8 @@ write_spec(const struct container *container, const json_t *spec,
  * with the machine's own /dev/null as input, a container could close it for
  * everybody.  So each has one of its own. */
 static pid_t
-spawn_monitor(const struct container *container, int64_t log_bytes,
-              int sync_fd, struct error *err)
+spawn_monitor(const struct container *container, int64_t log_bytes, int sync_fd,
+              struct error *err)
 {
     char root[PATH_ROOM];
     char pid[PATH_ROOM];
@@ -73,15 +73,38 @@ spawn_monitor(const struct container *container, int64_t log_bytes,
     said_fd = open(said, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
     return process_spawn(
         &(struct process){
-            .argv =
-                (const char *const[]){
-                    CONMON, "--api-version", "1", "-c", container->name, "-u",
-                    container->name, "-n", container->name, "-r", CRUN, "-b",
-                    container->place, "-p", pid, "-P", monitor, "-l", log,
-                    "--log-global-size-max", size, "--no-sync-log",
-                    "--exit-dir", exits, "--full-attach", "--log-level",
-                    "error", "--runtime-arg", "--cgroup-manager=cgroupfs",
-                    "--runtime-arg", root, NULL },
+            .argv = (const char *const[]){ CONMON,
+                                           "--api-version",
+                                           "1",
+                                           "-c",
+                                           container->name,
+                                           "-u",
+                                           container->name,
+                                           "-n",
+                                           container->name,
+                                           "-r",
+                                           CRUN,
+                                           "-b",
+                                           container->place,
+                                           "-p",
+                                           pid,
+                                           "-P",
+                                           monitor,
+                                           "-l",
+                                           log,
+                                           "--log-global-size-max",
+                                           size,
+                                           "--no-sync-log",
+                                           "--exit-dir",
+                                           exits,
+                                           "--full-attach",
+                                           "--log-level",
+                                           "error",
+                                           "--runtime-arg",
+                                           "--cgroup-manager=cgroupfs",
+                                           "--runtime-arg",
+                                           root,
+                                           NULL },
             .env = (const char *const[]){ "PATH=/usr/sbin:/usr/bin",
                                           "_OCI_SYNCPIPE=3", NULL },
             .netns_fd = -1,
@@ -113,8 +136,8 @@ container_create(const struct container *container, const json_t *spec,
         (void)close(sync[0]);
         return -1;
     }
-    *pending_out = (struct container_pending){ .sync_fd = sync[0],
-                                               .monitor = monitor };
+    *pending_out =
+        (struct container_pending){ .sync_fd = sync[0], .monitor = monitor };
     return 0;
 }
 
@@ -161,8 +184,8 @@ container_created(const struct container *container,
     status = process_wait(pending->monitor, CREATE_TIMEOUT_MS, err);
     if (status < 0)
         return -1;
-    said = json_loadb(buffer_text(&line), line.size,
-                      JSON_DISABLE_EOF_CHECK, NULL);
+    said =
+        json_loadb(buffer_text(&line), line.size, JSON_DISABLE_EOF_CHECK, NULL);
     pid = json_integer_value(json_object_get(said, "data"));
     message = json_string_value(json_object_get(said, "message"));
     if (pid > 1) {
@@ -222,8 +245,8 @@ container_exit(const struct container *container, int *code_out,
         return false;
     text[got] = '\0';
     *code_out = (int)strtol(text, NULL, 10);
-    *time_ms_out = (int64_t)file.st_mtim.tv_sec * 1000 +
-                   file.st_mtim.tv_nsec / 1000000;
+    *time_ms_out =
+        (int64_t)file.st_mtim.tv_sec * 1000 + file.st_mtim.tv_nsec / 1000000;
     return true;
 }
 
@@ -310,10 +333,9 @@ container_version(const char *program, char *text, size_t room)
     scoped_buffer output = { 0 };
 
     text[0] = '\0';
-    if (process_run(&(struct process){ .argv = argv,
-                                       .netns_fd = -1,
-                                       .pass_fd = -1 },
-                    NULL, 0, &output, 10000, &ignored) == 0)
+    if (process_run(
+            &(struct process){ .argv = argv, .netns_fd = -1, .pass_fd = -1 },
+            NULL, 0, &output, 10000, &ignored) == 0)
         (void)snprintf(text, room, "%.*s",
                        (int)strcspn(buffer_text(&output), "\n"),
                        buffer_text(&output));

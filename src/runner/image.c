@@ -46,11 +46,12 @@ copy_texts(struct arena *arena, const json_t *list, const char **out,
     json_t *item;
     size_t i;
 
-    json_array_foreach(list, i, item)
-        if (at < room && json_is_string(item) &&
-            json_string_length(item) <= CONFIG_TEXT_MAX &&
-            strlen(json_string_value(item)) == json_string_length(item))
-            out[at++] = arena_strdup(arena, json_string_value(item));
+    json_array_foreach(list, i,
+                       item) if (at < room && json_is_string(item) &&
+                                 json_string_length(item) <= CONFIG_TEXT_MAX &&
+                                 strlen(json_string_value(item)) ==
+                                     json_string_length(item)) out[at++] =
+        arena_strdup(arena, json_string_value(item));
     return at;
 }
 
@@ -82,8 +83,8 @@ take_config(struct arena *arena, const json_t *object, struct image *image)
 
     image->argc = copy_texts(arena, json_object_get(config, "Entrypoint"),
                              image->argv, RUNNER_ARGV_MAX, 0);
-    image->argc = copy_texts(arena, json_object_get(config, "Cmd"),
-                             image->argv, RUNNER_ARGV_MAX, image->argc);
+    image->argc = copy_texts(arena, json_object_get(config, "Cmd"), image->argv,
+                             RUNNER_ARGV_MAX, image->argc);
     image->env_count = copy_texts(arena, json_object_get(config, "Env"),
                                   image->env, RUNNER_ENV_MAX, 0);
     image->cwd = "/";
@@ -131,12 +132,12 @@ unpack_open(struct image_store *store, const struct layout *layout,
     json_t *item;
     size_t i;
 
-    if (json_array_size(list) == 0 ||
-        json_array_size(list) > UNPACK_LAYERS_MAX)
-        result = error_set(err, ERROR_INVALID,
-                           "an image has 1 to %d layers", UNPACK_LAYERS_MAX);
+    if (json_array_size(list) == 0 || json_array_size(list) > UNPACK_LAYERS_MAX)
+        result = error_set(err, ERROR_INVALID, "an image has 1 to %d layers",
+                           UNPACK_LAYERS_MAX);
     else
-        json_array_foreach(list, i, item) {
+        json_array_foreach(list, i, item)
+        {
             if (open_layer(layout, item, &layers[i], err) != 0) {
                 result = -1;
                 break;
@@ -161,10 +162,10 @@ static int
 write_facts(const char *place, const json_t *config, const struct image *image,
             struct error *err)
 {
-    scoped_json facts = json_pack(
-        "{s:I, s:I, s:I, s:O}", "size_bytes", (json_int_t)image->bytes,
-        "entries", (json_int_t)image->entries, "skipped",
-        (json_int_t)image->skipped, "config", config);
+    scoped_json facts = json_pack("{s:I, s:I, s:I, s:O}", "size_bytes",
+                                  (json_int_t)image->bytes, "entries",
+                                  (json_int_t)image->entries, "skipped",
+                                  (json_int_t)image->skipped, "config", config);
     scoped_buffer bytes = { 0 };
     char path[256];
 
@@ -220,8 +221,8 @@ unpack_into(struct image_store *store, struct arena *arena,
     if (config == NULL)
         return -1;
     root_fd = make_root(store, place, err);
-    if (root_fd < 0 || unpack_open(store, &layout, manifest, root_fd, image,
-                                   err) != 0)
+    if (root_fd < 0 ||
+        unpack_open(store, &layout, manifest, root_fd, image, err) != 0)
         return -1;
     take_config(arena, config, image);
     return write_facts(place, config, image, err);
@@ -289,9 +290,9 @@ check_listed(struct image_store *store, struct arena *arena,
     index = layout_index(&layout, err);
     if (index == NULL)
         return -1;
-    json_array_foreach(json_object_get(index, "manifests"), i, item) {
-        const char *digest =
-            json_string_value(json_object_get(item, "digest"));
+    json_array_foreach(json_object_get(index, "manifests"), i, item)
+    {
+        const char *digest = json_string_value(json_object_get(item, "digest"));
 
         if (digest != NULL && strcmp(digest, wanted->digest) == 0)
             return 0;
@@ -345,8 +346,8 @@ row_of(struct image_store *store, struct arena *arena,
 
     if (config_digest != NULL)
         config = layout_json(layout, config_digest, &ignored);
-    json_array_foreach(json_object_get(manifest, "layers"), i, item)
-        size += json_integer_value(json_object_get(item, "size"));
+    json_array_foreach(json_object_get(manifest, "layers"), i, item) size +=
+        json_integer_value(json_object_get(item, "size"));
     take_config(arena, config, image);
     for (i = 0; i < image->argc; i++)
         (void)json_array_append_new(argv, json_string(image->argv[i]));
@@ -367,13 +368,13 @@ list_layout(struct image_store *store, struct arena *arena, const char *name,
     json_t *item;
     size_t i;
 
-    if (layout_open(arena, store->policy->image_dir, name, &layout,
-                    &ignored) != 0)
+    if (layout_open(arena, store->policy->image_dir, name, &layout, &ignored) !=
+        0)
         return;
     index = layout_index(&layout, &ignored);
-    json_array_foreach(json_object_get(index, "manifests"), i, item) {
-        const char *digest =
-            json_string_value(json_object_get(item, "digest"));
+    json_array_foreach(json_object_get(index, "manifests"), i, item)
+    {
+        const char *digest = json_string_value(json_object_get(item, "digest"));
 
         if (digest != NULL && strlen(digest) == 71 &&
             json_array_size(rows) < IMAGES_LISTED_MAX)

@@ -77,8 +77,8 @@ instance_free(struct instance *instance)
 }
 
 struct container
-instance_container(const struct instance *instance,
-                   const struct policy *policy, enum cgroup_mode mode)
+instance_container(const struct instance *instance, const struct policy *policy,
+                   enum cgroup_mode mode)
 {
     return (struct container){ .policy = policy,
                                .name = instance->name,
@@ -105,8 +105,7 @@ add_network(const struct instance *instance, json_t *record)
     if (instance->port.address != 0)
         network_describe(instance->port, &names);
     (void)json_object_set_new(record, "address", json_string(names.address));
-    (void)json_object_set_new(record, "address6",
-                              json_string(names.address6));
+    (void)json_object_set_new(record, "address6", json_string(names.address6));
     (void)json_object_set_new(record, "mac", json_string(names.mac));
 }
 
@@ -117,13 +116,12 @@ add_events(const struct instance *instance, json_t *record)
     json_t *checkpoint = json_null();
 
     if (instance->notice_deadline_ms != 0)
-        notice = json_pack("{s:s, s:I}", "reason", instance->notice,
-                           "deadline_ms",
-                           (json_int_t)instance->notice_deadline_ms);
+        notice =
+            json_pack("{s:s, s:I}", "reason", instance->notice, "deadline_ms",
+                      (json_int_t)instance->notice_deadline_ms);
     if (instance->checkpoint.seen)
         checkpoint = json_pack("{s:I, s:I}", "step",
-                               (json_int_t)instance->checkpoint.step,
-                               "time_ms",
+                               (json_int_t)instance->checkpoint.step, "time_ms",
                                (json_int_t)instance->checkpoint.time_ms);
     (void)json_object_set_new(record, "notice", notice);
     (void)json_object_set_new(record, "checkpoint", checkpoint);
@@ -223,8 +221,7 @@ instance_is_of_boot(const char *place)
 {
     struct error ignored = { 0 };
     scoped_json journal = read_journal(place, &ignored);
-    const char *boot =
-        json_string_value(json_object_get(journal, "boot_id"));
+    const char *boot = json_string_value(json_object_get(journal, "boot_id"));
 
     return boot != NULL && strcmp(boot, clock_boot_id()) == 0;
 }
@@ -244,8 +241,7 @@ restore_text(const json_t *object, const char *key, char *out, size_t room)
 }
 
 static void
-restore(struct instance *instance, const json_t *journal,
-        const json_t *record)
+restore(struct instance *instance, const json_t *journal, const json_t *record)
 {
     const json_t *code = json_object_get(record, "exit_code");
     const json_t *notice = json_object_get(record, "notice");
@@ -256,10 +252,8 @@ restore(struct instance *instance, const json_t *journal,
     for (unsigned i = 0; i <= INSTANCE_FAILED; i++)
         if (strcmp(phase, phase_texts[i]) == 0)
             instance->phase = (enum instance_phase)i;
-    restore_text(record, "reason", instance->reason,
-                 sizeof(instance->reason));
-    restore_text(notice, "reason", instance->notice,
-                 sizeof(instance->notice));
+    restore_text(record, "reason", instance->reason, sizeof(instance->reason));
+    restore_text(notice, "reason", instance->notice, sizeof(instance->notice));
     instance->notice_deadline_ms = number(notice, "deadline_ms");
     instance->pid = (pid_t)number(record, "pid");
     instance->uid_base = number(record, "uid_base");
@@ -283,8 +277,7 @@ restore(struct instance *instance, const json_t *journal,
 }
 
 struct instance *
-instance_load(const struct policy *policy, const char *place,
-              struct error *err)
+instance_load(const struct policy *policy, const char *place, struct error *err)
 {
     scoped_json journal = read_journal(place, err);
     const json_t *record = json_object_get(journal, "record");
@@ -366,10 +359,9 @@ read_step(int fd, int64_t *step)
     scoped_json marker =
         got > 0 ? json_read(text, (size_t)got, &ignored) : NULL;
 
-    return json_is_object(marker)
-               ? json_int(marker, "step", true, 0, INT64_C(1) << 53, step,
-                          &ignored)
-               : -1;
+    return json_is_object(marker) ? json_int(marker, "step", true, 0,
+                                             INT64_C(1) << 53, step, &ignored)
+                                  : -1;
 }
 
 static bool

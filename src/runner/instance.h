@@ -33,9 +33,9 @@ enum instance_phase {
 struct image;
 
 struct instance_checkpoint {
-    uint64_t inode;      /* of the last checkpoint.json seen; 0: none */
-    int64_t born_ns;     /* its time of creation: a rename brings a new one */
-    bool seen;           /* a rename was seen in this incarnation */
+    uint64_t inode;  /* of the last checkpoint.json seen; 0: none */
+    int64_t born_ns; /* its time of creation: a rename brings a new one */
+    bool seen;       /* a rename was seen in this incarnation */
     int64_t step;
     int64_t time_ms;
 };
@@ -94,7 +94,6 @@ bool instance_refresh(struct instance *instance, const struct policy *policy,
                       enum cgroup_mode mode, bool full);
 /* Remembers the checkpoint that is there before the start, so that only a
  * rename after it counts. */
-void instance_baseline(struct instance *instance,
-                       const struct policy *policy);
+void instance_baseline(struct instance *instance, const struct policy *policy);
 
 #endif

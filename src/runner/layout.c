@@ -133,9 +133,9 @@ open_member(const struct layout *layout, const char *path,
         out->offset = layout->members[i].offset;
         out->size = layout->members[i].size;
         out->fd = fcntl(layout->archive_fd, F_DUPFD_CLOEXEC, 3);
-        return out->fd >= 0 ? 0
-                            : error_set(err, ERROR_INTERNAL, "dup: %s",
-                                        strerror(errno));
+        return out->fd >= 0
+                   ? 0
+                   : error_set(err, ERROR_INTERNAL, "dup: %s", strerror(errno));
     }
     return error_set(err, ERROR_NOT_FOUND, "the image lacks a part");
 }
@@ -149,8 +149,8 @@ open_file(const struct layout *layout, const char *path,
 
     if (layout->directory_fd < 0)
         return open_member(layout, path, out, err);
-    fd = file_open_beneath(layout->directory_fd, path, O_RDONLY | O_NONBLOCK,
-                           0, err);
+    fd = file_open_beneath(layout->directory_fd, path, O_RDONLY | O_NONBLOCK, 0,
+                           err);
     if (fd < 0)
         return error_set(err, ERROR_NOT_FOUND, "the image lacks a part");
     if (fstat(fd, &file) != 0 || !S_ISREG(file.st_mode)) {
@@ -194,8 +194,7 @@ read_json(struct layout_blob *blob, const char *digest, struct error *err)
     }
     bytes = memory_new((size_t)blob->size + 1, 1);
     if (pread(fd, bytes, (size_t)blob->size, blob->offset) != blob->size) {
-        (void)error_set(err, ERROR_INTERNAL, "read image: %s",
-                        strerror(errno));
+        (void)error_set(err, ERROR_INTERNAL, "read image: %s", strerror(errno));
     } else {
         digest_of(bytes, (size_t)blob->size, &found);
         digest_format(&found, text);
@@ -227,8 +226,7 @@ layout_index(const struct layout *layout, struct error *err)
 }
 
 json_t *
-layout_json(const struct layout *layout, const char *digest,
-            struct error *err)
+layout_json(const struct layout *layout, const char *digest, struct error *err)
 {
     struct layout_blob blob;
 

@@ -72,17 +72,16 @@ check_start(int fd, int64_t offset, struct error *err)
 {
     char before = '\n';
 
-    if (offset > 0 && (pread(fd, &before, 1, offset - 1) != 1 ||
-                       before != '\n'))
+    if (offset > 0 &&
+        (pread(fd, &before, 1, offset - 1) != 1 || before != '\n'))
         return error_field(err, "/offset",
                            "offset is not one that a call gave back");
     return 0;
 }
 
 int
-logfile_read(const char *path, int64_t offset, int64_t max,
-             struct buffer *out, int64_t *next_out, bool *end_out,
-             struct error *err)
+logfile_read(const char *path, int64_t offset, int64_t max, struct buffer *out,
+             int64_t *next_out, bool *end_out, struct error *err)
 {
     scoped_fd fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
     size_t room = (size_t)max * 2 + LINE_MAX_BYTES;

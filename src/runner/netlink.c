@@ -83,8 +83,8 @@ netlink_open(int netns_fd, struct error *err)
     fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
     leave(home);
     if (fd < 0 || bind(fd, (struct sockaddr *)&address, sizeof(address)) != 0 ||
-        setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience,
-                   sizeof(patience)) != 0) {
+        setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience)) !=
+            0) {
         (void)error_set(err, ERROR_INTERNAL, "open netlink: %s",
                         strerror(errno));
         if (fd >= 0)
@@ -95,8 +95,8 @@ netlink_open(int netns_fd, struct error *err)
 }
 
 static void
-begin(struct message *message, uint16_t type, uint16_t flags,
-      const void *fixed, size_t size)
+begin(struct message *message, uint16_t type, uint16_t flags, const void *fixed,
+      size_t size)
 {
     memset(message, 0, sizeof(*message));
     message->head.nlmsg_len = (uint32_t)NLMSG_LENGTH(size);
@@ -253,8 +253,7 @@ netlink_add_pair(int fd, const char *name, const char *bridge,
         (uint32_t)(NLMSG_ALIGN(message.head.nlmsg_len) + sizeof(link));
     add_text(&message, IFLA_IFNAME, "eth0");
     (void)add(&message, IFLA_ADDRESS, mac, 6);
-    (void)add(&message, IFLA_NET_NS_FD, &peer_netns_fd,
-              sizeof(peer_netns_fd));
+    (void)add(&message, IFLA_NET_NS_FD, &peer_netns_fd, sizeof(peer_netns_fd));
     close_nest(&message, peer);
     close_nest(&message, data);
     close_nest(&message, info);
@@ -294,8 +293,8 @@ netlink_quiet(int fd, const char *name, struct error *err)
 }
 
 int
-netlink_add_address(int fd, const char *name, int family,
-                    const void *address, int prefix, struct error *err)
+netlink_add_address(int fd, const char *name, int family, const void *address,
+                    int prefix, struct error *err)
 {
     struct ifaddrmsg fixed = {
         .ifa_family = (unsigned char)family,

@@ -67,8 +67,7 @@ link_of(struct network_port port, char name[NAME_MAX_LINK])
 static void
 bridge_of(struct network_port port, char name[NAME_MAX_LINK])
 {
-    (void)snprintf(name, NAME_MAX_LINK, "t%03x",
-                   (unsigned)port.tenant & 0xFFF);
+    (void)snprintf(name, NAME_MAX_LINK, "t%03x", (unsigned)port.tenant & 0xFFF);
 }
 
 void
@@ -88,8 +87,8 @@ network_describe(struct network_port port, struct network_names *out)
 
 /* One set or map: its elements through one printer. */
 static void
-add_set(struct buffer *out, const char *head,
-        const struct network_port *ports, size_t count,
+add_set(struct buffer *out, const char *head, const struct network_port *ports,
+        size_t count,
         void (*print)(struct buffer *, const char *, struct network_port,
                       const struct network_names *))
 {
@@ -158,8 +157,7 @@ print_advert(struct buffer *out, const char *link, struct network_port port,
 /* A neighbour advert may speak of the port's own address only; its target
  * stands behind the first 8 bytes. */
 static void
-add_adverts(struct buffer *out, const struct network_port *ports,
-            size_t count)
+add_adverts(struct buffer *out, const struct network_port *ports, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         char link[NAME_MAX_LINK];
@@ -170,8 +168,7 @@ add_adverts(struct buffer *out, const struct network_port *ports,
         ipv6_of(ports[i], &six);
         for (int k = 0; k < 16; k++)
             (void)snprintf(hex + 2 * k, 3, "%02x", six.s6_addr[k]);
-        buffer_printf(out,
-                      "  chain a_%s { @th,64,128 0x%s accept; drop; }\n",
+        buffer_printf(out, "  chain a_%s { @th,64,128 0x%s accept; drop; }\n",
                       link, hex);
     }
 }
@@ -241,8 +238,8 @@ run_nft(const struct network *network, const char *const *argv,
                                .pass_fd = -1 };
 
     return process_run(&process, input != NULL ? input->bytes : NULL,
-                       input != NULL ? input->size : 0, output,
-                       NFT_TIMEOUT_MS, err);
+                       input != NULL ? input->size : 0, output, NFT_TIMEOUT_MS,
+                       err);
 }
 
 /* Whether set `name` of the listing has exactly `count` elements and each
@@ -263,7 +260,8 @@ has_ports(const json_t *set, const struct network_port *ports, size_t count)
 
         network_describe(ports[i], &names);
         link_of(ports[i], link);
-        json_array_foreach(elements, k, item) {
+        json_array_foreach(elements, k, item)
+        {
             const json_t *parts = json_object_get(item, "concat");
             const char *a = json_string_value(json_array_get(parts, 0));
             const char *b = json_string_value(json_array_get(parts, 1));
@@ -292,12 +290,13 @@ verify(const struct network *network, struct error *err)
     size_t i;
 
     if (run_nft(network,
-                (const char *const[]){ "/usr/sbin/nft", "-j", "list",
-                                       "ruleset", NULL },
+                (const char *const[]){ "/usr/sbin/nft", "-j", "list", "ruleset",
+                                       NULL },
                 NULL, &output, err) != 0)
         return -1;
     listing = json_loadb(output.bytes, output.size, 0, NULL);
-    json_array_foreach(json_object_get(listing, "nftables"), i, item) {
+    json_array_foreach(json_object_get(listing, "nftables"), i, item)
+    {
         const json_t *set = json_object_get(item, "set");
         const json_t *chain = json_object_get(item, "chain");
         const char *name = json_string_value(json_object_get(set, "name"));
@@ -335,8 +334,8 @@ static void
 place_of(const struct policy *policy, const char *name,
          char path[NETWORK_PATH_MAX])
 {
-    (void)snprintf(path, NETWORK_PATH_MAX, "%s/netns/%.80s",
-                   policy->state_dir, name);
+    (void)snprintf(path, NETWORK_PATH_MAX, "%s/netns/%.80s", policy->state_dir,
+                   name);
 }
 
 static int
@@ -411,14 +410,12 @@ prepare_router(struct network *network, struct error *err)
 
 int
 network_open(struct network *network, const struct policy *policy,
-             const struct network_port *ports, size_t count,
-             struct error *err)
+             const struct network_port *ports, size_t count, struct error *err)
 {
     char path[NETWORK_PATH_MAX];
 
-    *network = (struct network){ .policy = policy,
-                                 .router_fd = -1,
-                                 .link_fd = -1 };
+    *network =
+        (struct network){ .policy = policy, .router_fd = -1, .link_fd = -1 };
     (void)pthread_mutex_init(&network->lock, NULL);
     place_of(policy, "", path);
     path[strlen(path) - 1] = '\0';
@@ -455,9 +452,8 @@ find(const struct network *network, struct network_port port)
 {
     size_t i = 0;
 
-    while (i < network->count &&
-           (network->ports[i].tenant != port.tenant ||
-            network->ports[i].address != port.address))
+    while (i < network->count && (network->ports[i].tenant != port.tenant ||
+                                  network->ports[i].address != port.address))
         i++;
     return i;
 }
@@ -477,8 +473,8 @@ set_settings(int netns_fd, struct error *err)
 {
     if (netlink_setting(netns_fd, "net/ipv4/ip_unprivileged_port_start", "0",
                         err) != 0 ||
-        netlink_setting(netns_fd, "net/ipv4/ping_group_range",
-                        "0 2147483647", err) != 0)
+        netlink_setting(netns_fd, "net/ipv4/ping_group_range", "0 2147483647",
+                        err) != 0)
         return -1;
     return 0;
 }
@@ -538,9 +534,8 @@ network_join(struct network *network, struct network_port port,
                          strerror(errno));
     (void)pthread_mutex_lock(&network->lock);
     if (find(network, port) == network->count) {
-        network->ports =
-            memory_grow(network->ports, network->count + 1,
-                        sizeof(*network->ports));
+        network->ports = memory_grow(network->ports, network->count + 1,
+                                     sizeof(*network->ports));
         network->ports[network->count++] = port;
     }
     result = apply(network, err);

@@ -62,8 +62,8 @@ node_volume_users(struct node *node, const char *volume,
 
     for (const struct instance *at = node->first; at != NULL; at = at->next)
         for (size_t i = 0; i < at->start.volume_count; i++)
-            count += at != except &&
-                     strcmp(at->start.volumes[i].id, volume) == 0;
+            count +=
+                at != except && strcmp(at->start.volumes[i].id, volume) == 0;
     return count;
 }
 
@@ -103,8 +103,8 @@ node_claim(struct node *node, const char *id, int64_t incarnation,
     if (instance != NULL)
         return result == 0 ? instance : NULL;
     if (node_removed(node, id, incarnation, NULL) >= incarnation)
-        (void)error_set(err, ERROR_GONE,
-                        "incarnation %" PRId64 " is removed", incarnation);
+        (void)error_set(err, ERROR_GONE, "incarnation %" PRId64 " is removed",
+                        incarnation);
     else
         (void)error_set(err, ERROR_NOT_FOUND, "there is no such instance");
     return NULL;
@@ -139,8 +139,8 @@ node_drop(struct node *node, struct instance *instance)
 static void
 removed_path(const struct node *node, const char *id, char path[PATH_ROOM])
 {
-    (void)snprintf(path, PATH_ROOM, "%s/removed/%.64s",
-                   node->policy->state_dir, id);
+    (void)snprintf(path, PATH_ROOM, "%s/removed/%.64s", node->policy->state_dir,
+                   id);
 }
 
 int64_t
@@ -278,8 +278,7 @@ adopt(struct node *node, struct error *err)
     DIR *directory;
     const struct dirent *entry;
 
-    (void)snprintf(path, sizeof(path), "%s/instances",
-                   node->policy->state_dir);
+    (void)snprintf(path, sizeof(path), "%s/instances", node->policy->state_dir);
     directory = opendir(path);
     if (directory == NULL)
         return error_set(err, ERROR_INTERNAL, "read the instances: %s",
@@ -343,15 +342,13 @@ node_open(struct node *node, const struct policy *policy, struct error *err)
                            .revision = 1 };
     node->counts_swap =
         node->mode == CGROUP_V2 ||
-        access("/sys/fs/cgroup/memory/memory.memsw.limit_in_bytes", F_OK) ==
-            0;
+        access("/sys/fs/cgroup/memory/memory.memsw.limit_in_bytes", F_OK) == 0;
     (void)pthread_mutex_init(&node->volume_lock, NULL);
     (void)pthread_mutex_init(&node->lock, NULL);
     (void)pthread_cond_init(&node->changed, NULL);
     (void)snprintf(cards, sizeof(cards), "%s/cards", policy->state_dir);
     container_version("/usr/bin/crun", node->runtime, sizeof(node->runtime));
-    container_version("/usr/bin/conmon", node->monitor,
-                      sizeof(node->monitor));
+    container_version("/usr/bin/conmon", node->monitor, sizeof(node->monitor));
     if (node->runtime[0] == '\0' || node->monitor[0] == '\0')
         return error_set(err, ERROR_UNSUPPORTED,
                          "crun and conmon must be installed");

@@ -33,7 +33,7 @@ struct node {
     pthread_mutex_t lock;
     pthread_cond_t changed;
     int64_t revision; /* counts what waiting callers want to know */
-    bool stopping; /* waits end at once */
+    bool stopping;    /* waits end at once */
     struct instance *first;
     char scrubbing[ACCEL_ID_MAX + 1]; /* the card being scrubbed, or "" */
     char runtime[64], monitor[64];    /* versions */

@@ -15,16 +15,29 @@
 #define UID_STEP 65536
 #define UID_TOP INT64_C(0xFFFF0000)
 
-static const char *const policy_keys[] = {
-    "version",       "prefix",         "agent_uid",
-    "socket",        "state_dir",      "image_dir",
-    "volume_dir",    "accel",          "estate",
-    "uid_base_min",  "uid_base_max",   "disk_uid_base",
-    "cpu_milli_max", "memory_mib_max", "pids_max",
-    "instances_max", "volume_mib_max", "image_mib_max",
-    "log_mib_max",   "writable_root",  "image_entries_max",
-    "images",        NULL
-};
+static const char *const policy_keys[] = { "version",
+                                           "prefix",
+                                           "agent_uid",
+                                           "socket",
+                                           "state_dir",
+                                           "image_dir",
+                                           "volume_dir",
+                                           "accel",
+                                           "estate",
+                                           "uid_base_min",
+                                           "uid_base_max",
+                                           "disk_uid_base",
+                                           "cpu_milli_max",
+                                           "memory_mib_max",
+                                           "pids_max",
+                                           "instances_max",
+                                           "volume_mib_max",
+                                           "image_mib_max",
+                                           "log_mib_max",
+                                           "writable_root",
+                                           "image_entries_max",
+                                           "images",
+                                           NULL };
 
 static int
 read_path(struct arena *arena, const json_t *object, const char *key,
@@ -40,15 +53,13 @@ read_path(struct arena *arena, const json_t *object, const char *key,
     (void)snprintf(field, sizeof(field), "/%s", key);
     if (path[0] != '/' || path[1] == '\0' || strstr(path, "//") != NULL ||
         strstr(path, "/.") != NULL || path[strlen(path) - 1] == '/')
-        return error_field(err, field,
-                           "\"%s\" must be an absolute path in normal form",
-                           key);
+        return error_field(
+            err, field, "\"%s\" must be an absolute path in normal form", key);
     /* overlay reads , and : in paths as its own */
     for (const char *s = path; *s != '\0'; s++)
         if (!isalnum((unsigned char)*s) && strchr("/._-", *s) == NULL)
-            return error_field(err, field,
-                               "\"%s\" must have letters, digits, / . _ -",
-                               key);
+            return error_field(
+                err, field, "\"%s\" must have letters, digits, / . _ -", key);
     *out = arena_strdup(arena, path);
     return 0;
 }
@@ -139,8 +150,7 @@ read_limits(const json_t *object, struct policy *out, struct error *err)
         if (json_int(object, limits[i].key, false, 1, INT64_C(1) << 40,
                      limits[i].value, err) != 0)
             return -1;
-    return json_bool(object, "writable_root", false, &out->writable_root,
-                     err);
+    return json_bool(object, "writable_root", false, &out->writable_root, err);
 }
 
 static int
@@ -158,7 +168,8 @@ read_images(struct arena *arena, const json_t *object, struct policy *out,
         return error_field(err, "/images",
                            "images is a list of one or more digests");
     images = arena_alloc(arena, json_array_size(list) * sizeof(*images));
-    json_array_foreach(list, i, item) {
+    json_array_foreach(list, i, item)
+    {
         if (!json_is_string(item))
             return error_field(err, "/images", "a digest is a string");
         images[i] = arena_strdup(arena, json_string_value(item));
@@ -243,8 +254,7 @@ policy_open(struct arena *arena, const char *path, struct policy *policy_out,
 
     if (fd < 0 || fstat(fd, &file) != 0)
         return error_set(err, ERROR_NOT_FOUND, "policy: %s", strerror(errno));
-    if (!S_ISREG(file.st_mode) || file.st_uid != 0 ||
-        (file.st_mode & 022) != 0)
+    if (!S_ISREG(file.st_mode) || file.st_uid != 0 || (file.st_mode & 022) != 0)
         return error_set(err, ERROR_DENIED,
                          "policy: must be a file of root that nobody else "
                          "may write");

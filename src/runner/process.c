@@ -33,8 +33,7 @@ enter_namespaces(const struct process *process)
     if (unshare(CLONE_NEWNS) != 0 ||
         mount(NULL, "/", NULL, MS_REC | MS_SLAVE, NULL) != 0)
         return -1;
-    if (umount2(UNIFIED, MNT_DETACH) != 0 && errno != EINVAL &&
-        errno != ENOENT)
+    if (umount2(UNIFIED, MNT_DETACH) != 0 && errno != EINVAL && errno != ENOENT)
         return -1;
     if (process->null != NULL &&
         mount(process->null, "/dev/null", NULL, MS_BIND, NULL) != 0)
@@ -127,8 +126,8 @@ process_wait(pid_t pid, int timeout_ms, struct error *err)
         return reap(pid);
     (void)kill(pid, SIGKILL);
     (void)reap(pid);
-    return error_set(err, ERROR_INTERNAL,
-                     "a program did not end within %d ms", timeout_ms);
+    return error_set(err, ERROR_INTERNAL, "a program did not end within %d ms",
+                     timeout_ms);
 }
 
 /* Standard input as a file, so that nobody waits for anybody. */
@@ -181,9 +180,8 @@ last_line(struct buffer *output)
 }
 
 int
-process_run(const struct process *process, const char *input,
-            size_t input_size, struct buffer *output, int timeout_ms,
-            struct error *err)
+process_run(const struct process *process, const char *input, size_t input_size,
+            struct buffer *output, int timeout_ms, struct error *err)
 {
     struct process child = *process;
     scoped_buffer own = { 0 };

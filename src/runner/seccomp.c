@@ -103,10 +103,9 @@ argument(unsigned index, const char *op, uint64_t value, uint64_t second)
 static void
 add_clone(json_t *rules)
 {
-    static const uint64_t namespaces = CLONE_NEWNS | CLONE_NEWUTS |
-                                       CLONE_NEWIPC | CLONE_NEWUSER |
-                                       CLONE_NEWPID | CLONE_NEWNET |
-                                       CLONE_NEWCGROUP;
+    static const uint64_t namespaces =
+        CLONE_NEWNS | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER |
+        CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWCGROUP;
 
     (void)json_array_append_new(
         rules, rule(names_of("clone"), "SCMP_ACT_ALLOW", 0,

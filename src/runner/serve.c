@@ -42,8 +42,8 @@ serve_connection(struct node *node, int fd)
         scoped_json answer = NULL;
         struct error err = { 0 };
 
-        if (runner_message_receive(fd, RUNNER_REQUEST_SIZE_MAX, &bytes,
-                                   &err) != 1)
+        if (runner_message_receive(fd, RUNNER_REQUEST_SIZE_MAX, &bytes, &err) !=
+            1)
             return;
         answer = answer_request(node, buffer_text(&bytes), bytes.size);
         if (runner_message_send(fd, answer, RUNNER_ANSWER_SIZE_MAX, &err) !=
@@ -115,8 +115,7 @@ take_connection(struct server *server, int listen_fd)
         (void)close(fd);
         return;
     }
-    (void)setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience,
-                     sizeof(patience));
+    (void)setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
     connection = memory_new(1, sizeof(*connection));
     *connection = (struct connection){ .server = server, .fd = fd };
     if (pthread_create(&thread, NULL, run_connection, connection) != 0)

@@ -11,26 +11,54 @@
 
 /* What tells about the machine, its neighbours or their drivers. */
 static const char *const masked[] = {
-    "/proc/acpi",         "/proc/asound",      "/proc/buddyinfo",
-    "/proc/bus",          "/proc/cgroups",     "/proc/config.gz",
-    "/proc/consoles",     "/proc/crypto",      "/proc/devices",
-    "/proc/diskstats",    "/proc/driver",      "/proc/dma",
-    "/proc/fb",           "/proc/interrupts",  "/proc/iomem",
-    "/proc/ioports",      "/proc/kallsyms",    "/proc/kcore",
-    "/proc/key-users",    "/proc/keys",        "/proc/kmsg",
-    "/proc/kpagecgroup",  "/proc/kpagecount",  "/proc/kpageflags",
-    "/proc/latency_stats", "/proc/locks",      "/proc/mdstat",
-    "/proc/misc",         "/proc/modules",     "/proc/mtrr",
-    "/proc/pagetypeinfo", "/proc/partitions",  "/proc/pressure",
-    "/proc/sched_debug",  "/proc/schedstat",   "/proc/scsi",
-    "/proc/slabinfo",     "/proc/softirqs",    "/proc/swaps",
-    "/proc/timer_list",   "/proc/timer_stats", "/proc/vmallocinfo",
-    "/proc/vmstat",       "/proc/zoneinfo",
+    "/proc/acpi",
+    "/proc/asound",
+    "/proc/buddyinfo",
+    "/proc/bus",
+    "/proc/cgroups",
+    "/proc/config.gz",
+    "/proc/consoles",
+    "/proc/crypto",
+    "/proc/devices",
+    "/proc/diskstats",
+    "/proc/driver",
+    "/proc/dma",
+    "/proc/fb",
+    "/proc/interrupts",
+    "/proc/iomem",
+    "/proc/ioports",
+    "/proc/kallsyms",
+    "/proc/kcore",
+    "/proc/key-users",
+    "/proc/keys",
+    "/proc/kmsg",
+    "/proc/kpagecgroup",
+    "/proc/kpagecount",
+    "/proc/kpageflags",
+    "/proc/latency_stats",
+    "/proc/locks",
+    "/proc/mdstat",
+    "/proc/misc",
+    "/proc/modules",
+    "/proc/mtrr",
+    "/proc/pagetypeinfo",
+    "/proc/partitions",
+    "/proc/pressure",
+    "/proc/sched_debug",
+    "/proc/schedstat",
+    "/proc/scsi",
+    "/proc/slabinfo",
+    "/proc/softirqs",
+    "/proc/swaps",
+    "/proc/timer_list",
+    "/proc/timer_stats",
+    "/proc/vmallocinfo",
+    "/proc/vmstat",
+    "/proc/zoneinfo",
 };
 
 static const char *const read_only[] = { "/proc/fs", "/proc/irq", "/proc/sys",
-                                         "/proc/sysrq-trigger",
-                                         "/proc/tty" };
+                                         "/proc/sysrq-trigger", "/proc/tty" };
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
@@ -59,21 +87,21 @@ process_of(const struct spec *spec)
 {
     json_t *process = json_pack(
         "{s:b, s:{s:I, s:I, s:i}, s:o, s:o, s:s, s:b}", "terminal", 0, "user",
-        "uid", (json_int_t)spec->uid, "gid", (json_int_t)spec->gid, "umask",
-        18, "args", texts(spec->argv, count_of(spec->argv)), "env",
+        "uid", (json_int_t)spec->uid, "gid", (json_int_t)spec->gid, "umask", 18,
+        "args", texts(spec->argv, count_of(spec->argv)), "env",
         texts(spec->env, count_of(spec->env)), "cwd", spec->cwd,
         "noNewPrivileges", 1);
 
-    (void)json_object_set_new(
-        process, "capabilities",
-        json_pack("{s:[], s:[], s:[], s:[], s:[]}", "bounding", "effective",
-                  "inheritable", "permitted", "ambient"));
-    (void)json_object_set_new(
-        process, "rlimits",
-        json_pack("[{s:s, s:i, s:i}, {s:s, s:I, s:I}]", "type", "RLIMIT_CORE",
-                  "hard", 0, "soft", 0, "type", "RLIMIT_NOFILE", "hard",
-                  (json_int_t)spec->files_max, "soft",
-                  (json_int_t)spec->files_max));
+    (void)json_object_set_new(process, "capabilities",
+                              json_pack("{s:[], s:[], s:[], s:[], s:[]}",
+                                        "bounding", "effective", "inheritable",
+                                        "permitted", "ambient"));
+    (void)json_object_set_new(process, "rlimits",
+                              json_pack("[{s:s, s:i, s:i}, {s:s, s:I, s:I}]",
+                                        "type", "RLIMIT_CORE", "hard", 0,
+                                        "soft", 0, "type", "RLIMIT_NOFILE",
+                                        "hard", (json_int_t)spec->files_max,
+                                        "soft", (json_int_t)spec->files_max));
     return process;
 }
 
@@ -103,8 +131,8 @@ add_tmpfs(json_t *mounts, const char *path, const char *mode, int64_t size_kib,
 static void
 add_bind(json_t *mounts, const struct spec_bind *bind)
 {
-    json_t *options = json_pack("[s, s, s, s]", "bind", "private", "nosuid",
-                                "nodev");
+    json_t *options =
+        json_pack("[s, s, s, s]", "bind", "private", "nosuid", "nodev");
 
     (void)json_array_append_new(options,
                                 json_string(bind->read_only ? "ro" : "rw"));
@@ -122,9 +150,9 @@ mounts_of(const struct spec *spec)
     add_mount(mounts, "/proc", "proc", "proc",
               json_pack("[s, s, s]", "nosuid", "noexec", "nodev"));
     /* crun places the device nodes, so no nodev here. */
-    add_mount(mounts, "/dev", "tmpfs", "tmpfs",
-              json_pack("[s, s, s, s]", "nosuid", "noexec", "mode=755",
-                        "size=256k"));
+    add_mount(
+        mounts, "/dev", "tmpfs", "tmpfs",
+        json_pack("[s, s, s, s]", "nosuid", "noexec", "mode=755", "size=256k"));
     add_mount(mounts, "/dev/pts", "devpts", "devpts",
               json_pack("[s, s, s, s, s]", "nosuid", "noexec", "newinstance",
                         "ptmxmode=0666", "mode=0620"));
@@ -148,8 +176,7 @@ namespaces_of(const struct spec *spec)
     json_t *network = json_pack("{s:s}", "type", "network");
 
     for (size_t i = 0; i < COUNT(kinds); i++)
-        (void)json_array_append_new(out,
-                                    json_pack("{s:s}", "type", kinds[i]));
+        (void)json_array_append_new(out, json_pack("{s:s}", "type", kinds[i]));
     if (spec->netns != NULL)
         (void)json_object_set_new(network, "path", json_string(spec->netns));
     (void)json_array_append_new(out, network);
@@ -169,17 +196,18 @@ resources_of(const struct spec *spec)
         (void)json_object_set_new(memory, "swap", json_integer(bytes));
     for (size_t i = 0; i < spec->device_count; i++)
         (void)json_array_append_new(
-            rules, json_pack("{s:b, s:s, s:I, s:I, s:s}", "allow", 1, "type",
-                             "c", "major",
-                             (json_int_t)spec->devices[i].major, "minor",
-                             (json_int_t)spec->devices[i].minor, "access",
-                             "rw"));
+            rules,
+            json_pack("{s:b, s:s, s:I, s:I, s:s}", "allow", 1, "type", "c",
+                      "major", (json_int_t)spec->devices[i].major, "minor",
+                      (json_int_t)spec->devices[i].minor, "access", "rw"));
     return json_pack(
         "{s:o, s:{s:I, s:i, s:I}, s:{s:I}, s:o}", "memory", memory, "cpu",
         "quota",
         (json_int_t)(quota < CPU_QUOTA_MIN_US ? CPU_QUOTA_MIN_US : quota),
         "period", CPU_PERIOD_US, "shares",
-        (json_int_t)(shares < 2 ? 2 : shares > 262144 ? 262144 : shares),
+        (json_int_t)(shares < 2        ? 2
+                     : shares > 262144 ? 262144
+                                       : shares),
         "pids", "limit", (json_int_t)spec->pids_max, "devices", rules);
 }
 
@@ -193,8 +221,8 @@ devices_of(const struct spec *spec)
             out, json_pack("{s:s, s:s, s:I, s:I, s:i, s:i, s:i}", "path",
                            spec->devices[i].path, "type", "c", "major",
                            (json_int_t)spec->devices[i].major, "minor",
-                           (json_int_t)spec->devices[i].minor, "fileMode",
-                           0660, "uid", 0, "gid", 0));
+                           (json_int_t)spec->devices[i].minor, "fileMode", 0660,
+                           "uid", 0, "gid", 0));
     return out;
 }
 
@@ -218,7 +246,7 @@ spec_new(const struct spec *spec)
 
     return json_pack("{s:s, s:{s:s, s:b}, s:o, s:s, s:o, s:o}", "ociVersion",
                      "1.0.2", "root", "path", spec->root, "readonly",
-                     spec->read_only_root ? 1 : 0, "process",
-                     process_of(spec), "hostname", spec->hostname, "mounts",
-                     mounts_of(spec), "linux", kernel);
+                     spec->read_only_root ? 1 : 0, "process", process_of(spec),
+                     "hostname", spec->hostname, "mounts", mounts_of(spec),
+                     "linux", kernel);
 }

@@ -38,7 +38,7 @@ struct spec {
     int64_t uid_base; /* on the host */
     int64_t cpu_milli, memory_mib, pids_max, scratch_mib;
     int64_t files_max; /* open files; at most the runner's own limit */
-    bool limit_swap; /* the kernel counts swap */
+    bool limit_swap;   /* the kernel counts swap */
     const char *cgroup;
     const char *netns; /* path, NULL: a new one with loopback only */
     size_t bind_count;

@@ -69,8 +69,8 @@ has_card(const struct instance *instance, const char *uuid)
 /* Whole cards belong to one instance; a soft share has no boundary, so it is
  * only ever with the same tenant. */
 static int
-check_card(struct node *node, const struct instance *instance,
-           const char *uuid, struct error *err)
+check_card(struct node *node, const struct instance *instance, const char *uuid,
+           struct error *err)
 {
     int64_t wanted = instance->start.card_memory_mib;
     int64_t taken = 0;
@@ -156,8 +156,7 @@ pick_address(const struct node *node, struct instance *instance,
              address++)
             ;
     if (address > RUNNER_ADDRESS_MAX)
-        return error_set(err, ERROR_BUSY,
-                         "no address of the tenant is free");
+        return error_set(err, ERROR_BUSY, "no address of the tenant is free");
     instance->port.address = address;
     return 0;
 }
@@ -201,8 +200,8 @@ check_repeat(struct node *node, const struct runner_request *request,
            present->busy)
         (void)pthread_cond_wait(&node->changed, &node->lock);
     if (present == NULL) {
-        if (node_removed(node, request->instance, request->incarnation,
-                         NULL) < request->incarnation)
+        if (node_removed(node, request->instance, request->incarnation, NULL) <
+            request->incarnation)
             return REPEAT_NO;
         (void)error_set(err, ERROR_GONE,
                         "incarnation %" PRId64 " is removed or older than "

@@ -88,8 +88,8 @@ take_away(struct node *node, struct instance *instance, struct error *err)
     container_delete(&container);
     cgroup_remove(node->mode, instance->cgroup);
     if (instance->port.address != 0)
-        result = network_leave(&node->network, instance->port, instance->name,
-                               err);
+        result =
+            network_leave(&node->network, instance->port, instance->name, err);
     remove_mounts(instance->place);
     release_volumes(node, instance);
     return result;
@@ -114,8 +114,7 @@ stop_discard(struct node *node, struct instance *instance)
     struct error ignored = { 0 };
 
     container_delete(&container);
-    (void)cgroup_kill(node->mode, instance->cgroup, KILL_TIMEOUT_MS,
-                      &ignored);
+    (void)cgroup_kill(node->mode, instance->cgroup, KILL_TIMEOUT_MS, &ignored);
     (void)take_away(node, instance, &ignored);
     remove_all(instance->place);
 }

@@ -15,8 +15,7 @@ struct node;
 
 /* KILL to all its processes; waits until the exit is recorded.  The instance
  * is claimed. */
-int stop_kill(struct node *node, struct instance *instance,
-              struct error *err);
+int stop_kill(struct node *node, struct instance *instance, struct error *err);
 /* Kills and takes everything away, remembering the last record.  The instance
  * stays in the table, for node_drop. */
 int stop_remove(struct node *node, struct instance *instance,

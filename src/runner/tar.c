@@ -113,8 +113,8 @@ check_sum(const struct header *header, struct error *err)
 static void
 join_name(const struct header *header, char out[TAR_PATH_MAX])
 {
-    bool prefixed = memcmp(header->magic, "ustar\0", 6) == 0 &&
-                    header->prefix[0] != '\0';
+    bool prefixed =
+        memcmp(header->magic, "ustar\0", 6) == 0 && header->prefix[0] != '\0';
 
     (void)snprintf(out, TAR_PATH_MAX, "%.*s%s%.*s",
                    prefixed ? (int)sizeof(header->prefix) : 0, header->prefix,
@@ -144,8 +144,8 @@ struct override {
 
 static int
 take_record(const char *key, size_t key_size, const char *value,
-            size_t value_size, struct tar_entry *entry,
-            struct override *over, struct error *err)
+            size_t value_size, struct tar_entry *entry, struct override *over,
+            struct error *err)
 {
     bool is_path = key_size == 4 && memcmp(key, "path", 4) == 0;
     bool is_link = key_size == 8 && memcmp(key, "linkpath", 8) == 0;
@@ -188,8 +188,8 @@ take_records(const char *text, int64_t size, struct tar_entry *entry,
         if (equals == NULL)
             return bad(err, "a pax record");
         if (take_record(rest + 1, (size_t)(equals - rest - 1), equals + 1,
-                        (size_t)(text + length - 1 - (equals + 1)), entry,
-                        over, err) != 0)
+                        (size_t)(text + length - 1 - (equals + 1)), entry, over,
+                        err) != 0)
             return -1;
         text += length;
         size -= length;
@@ -233,16 +233,15 @@ take_header(struct tar *tar, const struct header *header, struct error *err)
 
 static int
 finish(struct tar *tar, const struct header *header,
-       const struct override *over, struct tar_entry *entry,
-       struct error *err)
+       const struct override *over, struct tar_entry *entry, struct error *err)
 {
-    entry->type = header->type == '\0' || header->type == '7' ? '0'
-                                                              : header->type;
+    entry->type =
+        header->type == '\0' || header->type == '7' ? '0' : header->type;
     entry->mode = number(header->mode, sizeof(header->mode));
-    entry->uid = over->uid >= 0 ? over->uid
-                                : number(header->uid, sizeof(header->uid));
-    entry->gid = over->gid >= 0 ? over->gid
-                                : number(header->gid, sizeof(header->gid));
+    entry->uid =
+        over->uid >= 0 ? over->uid : number(header->uid, sizeof(header->uid));
+    entry->gid =
+        over->gid >= 0 ? over->gid : number(header->gid, sizeof(header->gid));
     if (!over->path)
         join_name(header, entry->path);
     if (!over->link)
@@ -291,8 +290,8 @@ tar_next(struct tar *tar, struct tar_entry *entry_out, struct error *err)
             result = read_text(tar, entry_out->link, TAR_PATH_MAX, err);
             over.link = true;
         } else if (header.type == 'x' || header.type == 'g') {
-            result = read_records(tar, entry_out, &over, header.type == 'g',
-                                  err);
+            result =
+                read_records(tar, entry_out, &over, header.type == 'g', err);
         } else {
             return finish(tar, &header, &over, entry_out, err);
         }

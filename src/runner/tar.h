@@ -40,7 +40,6 @@ struct tar {
 /* 1 with the next entry, 0 at the end, -1 on a malformed stream. */
 int tar_next(struct tar *tar, struct tar_entry *entry_out, struct error *err);
 /* Reads from the present entry; 0 at its end. */
-ssize_t tar_data(struct tar *tar, void *bytes, size_t size,
-                 struct error *err);
+ssize_t tar_data(struct tar *tar, void *bytes, size_t size, struct error *err);
 
 #endif

@@ -44,8 +44,8 @@ trouble(struct error *err, const char *what, const char *path)
     if (errno == ELOOP || errno == ENOTDIR || errno == EXDEV)
         return refuse(err, "an entry passes through a link", path);
     if (errno == ENOSPC || errno == EFBIG || errno == EDQUOT)
-        return error_set(err, ERROR_TOO_LARGE,
-                         "the image does not fit: %s", strerror(errno));
+        return error_set(err, ERROR_TOO_LARGE, "the image does not fit: %s",
+                         strerror(errno));
     return error_set(err, ERROR_INVALID, "%s %.200s: %s", what, path,
                      strerror(errno));
 }
@@ -100,8 +100,7 @@ open_parent(int root_fd, char *path, const char **name_out, struct error *err)
         const char *name;
         scoped_fd above = open_parent(root_fd, path, &name, err);
 
-        if (above >= 0 &&
-            (mkdirat(above, name, 0755) == 0 || errno == EEXIST))
+        if (above >= 0 && (mkdirat(above, name, 0755) == 0 || errno == EEXIST))
             fd = openat(above, name,
                         O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     }
@@ -131,8 +130,7 @@ remove_entry(int parent, const char *name, int depth)
         return -1;
     }
     while (result == 0 && (entry = readdir(directory)) != NULL)
-        if (strcmp(entry->d_name, ".") != 0 &&
-            strcmp(entry->d_name, "..") != 0)
+        if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
             result = remove_entry(fd, entry->d_name, depth + 1);
     (void)closedir(directory);
     return result == 0 ? unlinkat(parent, name, AT_REMOVEDIR) : -1;
@@ -150,16 +148,15 @@ empty_directory(int fd)
     if (directory == NULL)
         return -1;
     while (result == 0 && (entry = readdir(directory)) != NULL)
-        if (strcmp(entry->d_name, ".") != 0 &&
-            strcmp(entry->d_name, "..") != 0)
+        if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
             result = remove_entry(fd, entry->d_name, 0);
     (void)closedir(directory);
     return result;
 }
 
 static int
-set_owner(int parent, const char *name, const struct tar_entry *entry,
-          bool ids, struct error *err)
+set_owner(int parent, const char *name, const struct tar_entry *entry, bool ids,
+          struct error *err)
 {
     if (entry->uid < 0 || entry->uid >= IDS || entry->gid < 0 ||
         entry->gid >= IDS)
@@ -379,8 +376,7 @@ read_raw(struct stream *stream, void *bytes, size_t size, struct error *err)
 }
 
 static ssize_t
-read_zipped(struct stream *stream, void *bytes, size_t size,
-            struct error *err)
+read_zipped(struct stream *stream, void *bytes, size_t size, struct error *err)
 {
     stream->zip.next_out = bytes;
     stream->zip.avail_out = (unsigned)size;
@@ -488,12 +484,10 @@ unpack_main(void)
     struct error *err = &result->error;
 
     (void)umask(0);
-    result->failed =
-        file_read_all(ORDER_FD, order, sizeof(*order), err) != 0;
+    result->failed = file_read_all(ORDER_FD, order, sizeof(*order), err) != 0;
     for (int64_t i = 0; result->failed == 0 && i < order->count; i++)
-        result->failed =
-            unpack_blob(&order->layers[i], LAYER_FD + (int)i, &order->limits,
-                        &result->counts, err) != 0;
+        result->failed = unpack_blob(&order->layers[i], LAYER_FD + (int)i,
+                                     &order->limits, &result->counts, err) != 0;
     if (file_write_all(RESULT_FD, result, sizeof(*result), err) != 0)
         result->failed = 1;
     free(order);
@@ -539,7 +533,9 @@ launch_child(void *data)
         (void)dup2(moved[i], i);
     (void)close_range((unsigned)launch->count, ~0U, CLOSE_RANGE_CLOEXEC);
     limit(RLIMIT_FSIZE, launch->bytes_max);
+#ifndef __SANITIZE_ADDRESS__ /* which reserves terabytes of addresses */
     limit(RLIMIT_AS, INT64_C(512) * 1048576);
+#endif
     limit(RLIMIT_CPU, 900);
     limit(RLIMIT_CORE, 0);
     (void)execve("/proc/self/exe", (char *const *)(uintptr_t)argv,
@@ -570,8 +566,7 @@ run_child(struct launch *launch, int64_t disk_uid_base, int timeout_ms,
 int
 unpack_run(int root_fd, const struct unpack_layer *layers, size_t count,
            int64_t disk_uid_base, const struct unpack_counts *limits,
-           int timeout_ms, struct unpack_counts *counts_out,
-           struct error *err)
+           int timeout_ms, struct unpack_counts *counts_out, struct error *err)
 {
     scoped_fd order_fd = memfd_create("order", MFD_CLOEXEC);
     scoped_fd result_fd = memfd_create("result", MFD_CLOEXEC);

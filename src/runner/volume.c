@@ -41,8 +41,8 @@ void
 volume_path(const struct policy *policy, const char *id,
             char path[VOLUME_PATH_MAX])
 {
-    (void)snprintf(path, VOLUME_PATH_MAX, "%s/volumes/%.64s",
-                   policy->state_dir, id);
+    (void)snprintf(path, VOLUME_PATH_MAX, "%s/volumes/%.64s", policy->state_dir,
+                   id);
 }
 
 int
@@ -75,8 +75,8 @@ volume_get(const struct policy *policy, struct arena *arena, const char *id,
     if (facts == NULL ||
         json_int(facts, "tenant", true, 1, RUNNER_TENANT_MAX, &volume.tenant,
                  err) != 0 ||
-        json_int(facts, "size_mib", true, 1, INT64_C(1) << 40,
-                 &volume.size_mib, err) != 0)
+        json_int(facts, "size_mib", true, 1, INT64_C(1) << 40, &volume.size_mib,
+                 err) != 0)
         return error_prefix(err, "volume %.64s", id);
     *volume_out = volume;
     return 0;
@@ -86,9 +86,8 @@ static int
 make_image(const struct policy *policy, const char *path, int64_t size_mib,
            struct error *err)
 {
-    scoped_fd fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC |
-                                  O_NOFOLLOW,
-                        0600);
+    scoped_fd fd =
+        open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
     char owner[64];
     int code;
 
@@ -105,8 +104,7 @@ make_image(const struct policy *policy, const char *path, int64_t size_mib,
     return process_run(
         &(struct process){
             .argv = (const char *const[]){ "/usr/sbin/mkfs.ext4", "-q", "-F",
-                                           "-m", "0", "-E", owner, path,
-                                           NULL },
+                                           "-m", "0", "-E", owner, path, NULL },
             .netns_fd = -1,
             .pass_fd = -1,
         },
@@ -144,7 +142,8 @@ volume_create(const struct policy *policy, const struct volume *volume,
 
     if (volume->size_mib > policy->volume_mib_max)
         return error_set(err, ERROR_QUOTA,
-                         "a volume of %" PRId64 " MiB: the node allows %" PRId64,
+                         "a volume of %" PRId64
+                         " MiB: the node allows %" PRId64,
                          volume->size_mib, policy->volume_mib_max);
     if (volume_get(policy, arena, volume->id, &present, &ignored) != 0)
         return make_volume(policy, volume, err);
@@ -241,8 +240,8 @@ volume_mount(const struct policy *policy, const char *id,
         loop_fd = attach_loop(image_fd, device, err);
     if (loop_fd < 0)
         return -1;
-    if (mount(device, path, "ext4", MS_NOSUID | MS_NODEV | MS_NOATIME,
-              NULL) != 0)
+    if (mount(device, path, "ext4", MS_NOSUID | MS_NODEV | MS_NOATIME, NULL) !=
+        0)
         return fail(err, "mount a volume");
     (void)snprintf(image, sizeof(image), "%.150s/lost+found", path);
     (void)rmdir(image);
@@ -288,8 +287,8 @@ row_of(const struct policy *policy, const struct volume *volume)
         used = (int64_t)((fs.f_blocks - fs.f_bfree) * fs.f_frsize / 1048576);
     return json_pack("{s:s, s:I, s:I, s:I, s:b}", "id", volume->id, "tenant",
                      (json_int_t)volume->tenant, "size_mib",
-                     (json_int_t)volume->size_mib, "used_mib",
-                     (json_int_t)used, "mounted", mounted);
+                     (json_int_t)volume->size_mib, "used_mib", (json_int_t)used,
+                     "mounted", mounted);
 }
 
 json_t *

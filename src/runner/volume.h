@@ -38,8 +38,8 @@ int volume_create(const struct policy *policy, const struct volume *volume,
 int volume_remove(const struct policy *policy, const char *id,
                   struct error *err);
 /* ERROR_NOT_FOUND when it is not there. */
-int volume_get(const struct policy *policy, struct arena *arena,
-               const char *id, struct volume *volume_out, struct error *err);
+int volume_get(const struct policy *policy, struct arena *arena, const char *id,
+               struct volume *volume_out, struct error *err);
 /* Mounts it when it is not; path receives where. */
 int volume_mount(const struct policy *policy, const char *id,
                  char path[VOLUME_PATH_MAX], struct error *err);

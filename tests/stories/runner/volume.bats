@@ -89,6 +89,12 @@ at() {
 
 checkpoint='{"volumes": [{"id": "data", "path": "/data"}], "checkpoint_dir": "/data/keep/here"}'
 
+# A file as the instance would have made it.
+put() {
+    touch "$1"
+    chown 999948288:999948288 "$1"
+}
+
 @test "a checkpoint counts when its marker is renamed into place, not when it is written" {
     start one 1 7 'cd $BULKHEAD_CHECKPOINT_DIR; rm -f *; echo "{\"step\": 1}" >checkpoint.json
         echo written; while [ ! -e go ]; do sleep 0.05; done
@@ -97,12 +103,12 @@ checkpoint='{"volumes": [{"id": "data", "path": "/data"}], "checkpoint_dir": "/d
         echo "{\"step\": 99}" >checkpoint.json; echo overwritten; sleep 100' "$checkpoint"
     says one 1 written
     here=$HOME_DIR/state/volumes/data/keep/here
-    touch "$here/go"
+    put "$here/go"
     says one 1 renamed
     [ "$(record one | jq .checkpoint.step)" = 12 ]
     time=$(record one | jq .checkpoint.time_ms)
     [ $(($(date +%s%3N) - time)) -lt 20000 ]
-    touch "$here/more"
+    put "$here/more"
     says one 1 overwritten
     [ "$(record one | jq -c .checkpoint)" = "{\"step\":12,\"time_ms\":$time}" ]
 }
@@ -135,7 +141,6 @@ checkpoint='{"volumes": [{"id": "data", "path": "/data"}], "checkpoint_dir": "/d
     [ "$(ended one)" = 0 ]
     before=$(ls -la /etc | sha256sum)
     run start two 1 7 true "$checkpoint"
-    echo "$status $output"
     [ "$status" = 7 ]
     [ "$(ls -la /etc | sha256sum)" = "$before" ]
     start three 1 7 'rm /data/keep' "$(at data)"

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "engine/runner_check.h"
+
+#include <ctype.h>
+#include <string.h>
+
+#include "engine/runner_request.h"
+
+bool
+runner_check_label(const char *text, const char *more)
+{
+    if (!islower((unsigned char)text[0]))
+        return false;
+    for (const char *s = text; *s != '\0'; s++)
+        if (!islower((unsigned char)*s) && !isdigit((unsigned char)*s) &&
+            strchr(more, *s) == NULL)
+            return false;
+    return true;
+}
+
+int
+runner_check_uuid(const char *text, const char *field, struct error *err)
+{
+    size_t size = strlen(text);
+
+    if (size == 0 || size > RUNNER_ID_MAX)
+        return error_field(err, field, "a UUID has 1 to %d characters",
+                           RUNNER_ID_MAX);
+    for (size_t i = 0; i < size; i++)
+        if (!isalnum((unsigned char)text[i]) && (text[i] != '-' || i == 0))
+            return error_field(err, field,
+                               "a UUID has letters, digits and - only");
+    return 0;
+}
+
+int
+runner_check_path(const char *path, const char *field, struct error *err)
+{
+    size_t size = strlen(path);
+
+    if (size < 2 || size > RUNNER_CHECK_PATH_MAX || path[0] != '/')
+        return error_field(err, field,
+                           "a path is absolute, not / itself, and at most %d "
+                           "bytes",
+                           RUNNER_CHECK_PATH_MAX);
+    for (size_t i = 0; i < size; i++) {
+        if (!isalnum((unsigned char)path[i]) && strchr("/._-", path[i]) == NULL)
+            return error_field(err, field,
+                               "a path has letters, digits, / . _ and -");
+        if (path[i] != '/')
+            continue;
+        if (path[i + 1] == '\0' || path[i + 1] == '/' || path[i + 1] == '.')
+            return error_field(err, field,
+                               "a path has no empty part and no part that "
+                               "begins with a dot");
+    }
+    return 0;
+}
+
+bool
+runner_check_within(const char *path, const char *top)
+{
+    size_t size = strlen(top);
+
+    return strncmp(path, top, size) == 0 &&
+           (path[size] == '\0' || path[size] == '/');
+}

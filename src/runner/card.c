@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "runner/card.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/json.h"
+#include "runner/node.h"
+
+/* Each process on the card with the instance whose group it is in. */
+static int
+processes_on(struct node *node, const char *uuid, json_t **out,
+             struct error *err)
+{
+    struct accel_process list[ACCEL_PROCESSES_MAX];
+    json_t *rows;
+    char top[16];
+    size_t count = 0;
+
+    if (accel_processes(&node->accel, uuid, list, &count, err) != 0)
+        return -1;
+    rows = json_array();
+    (void)snprintf(top, sizeof(top), "/%.8s", node->policy->prefix);
+    for (size_t i = 0; i < count; i++) {
+        char name[INSTANCE_NAME_MAX];
+        const struct instance *owner;
+        json_t *text = json_string(list[i].name);
+
+        cgroup_of(list[i].pid, top, name, sizeof(name));
+        node_lock(node);
+        owner = name[0] != '\0' ? node_find_name(node, name) : NULL;
+        (void)json_array_append_new(
+            rows,
+            json_pack("{s:i, s:o, s:s, s:I}", "pid", (int)list[i].pid, "name",
+                      text != NULL ? text : json_string("?"), "owner",
+                      owner != NULL ? owner->id : "foreign", "incarnation",
+                      (json_int_t)(owner != NULL ? owner->incarnation : 0)));
+        node_unlock(node);
+    }
+    *out = rows;
+    return 0;
+}
+
+static json_t *
+holders_of(struct node *node, const char *uuid)
+{
+    json_t *rows = json_array();
+
+    node_lock(node);
+    for (const struct instance *at = node->first; at != NULL; at = at->next)
+        for (size_t i = 0; i < at->start.card_count; i++)
+            if (strcmp(at->start.cards[i], uuid) == 0)
+                (void)json_array_append_new(
+                    rows, json_pack("{s:s, s:I, s:I}", "instance", at->id,
+                                    "incarnation", (json_int_t)at->incarnation,
+                                    "memory_mib",
+                                    (json_int_t)at->start.card_memory_mib));
+    node_unlock(node);
+    return rows;
+}
+
+static int
+card_row(struct node *node, const char *uuid, json_t *rows, struct error *err)
+{
+    struct accel_card card;
+    struct accel_state state;
+    json_t *links = json_array();
+    json_t *processes = NULL;
+    json_t *row;
+
+    if (accel_describe(&node->accel, uuid, &card, err) != 0 ||
+        accel_health(&node->accel, uuid, &state, err) != 0 ||
+        processes_on(node, uuid, &processes, err) != 0) {
+        json_decref(links);
+        return -1;
+    }
+    for (size_t i = 0; i < card.link_count; i++)
+        (void)json_array_append_new(
+            links,
+            json_pack("{s:s, s:s, s:i}", "uuid", card.links[i].uuid, "kind",
+                      card.links[i].kind, "lanes", (int)card.links[i].lanes));
+    row = json_pack(
+        "{s:s, s:s, s:s, s:I, s:i, s:s, s:i, s:i, s:s, s:s, s:s, "
+        "s:o, s:o, s:o}",
+        "uuid", card.uuid, "vendor", card.vendor, "model", card.model,
+        "memory_mib", (json_int_t)card.memory_mib, "compute_units",
+        (int)card.compute_units, "pci", card.pci, "numa", (int)card.numa,
+        "island", (int)card.island, "driver", card.driver, "health",
+        accel_health_text(state.health), "health_reason", state.reason, "links",
+        links, "holders", holders_of(node, uuid), "processes", processes);
+    (void)json_array_append_new(rows, row);
+    return 0;
+}
+
+int
+card_list(struct node *node, json_t **out, struct error *err)
+{
+    scoped_arena arena = arena_new();
+    const char *const *uuids = NULL;
+    size_t count = 0;
+    json_t *rows;
+
+    if (accel_list(&node->accel, arena, &uuids, &count, err) != 0)
+        return -1;
+    rows = json_array();
+    for (size_t i = 0; i < count; i++)
+        if (card_row(node, uuids[i], rows, err) != 0) {
+            json_decref(rows);
+            return -1;
+        }
+    *out = json_pack("{s:s, s:b, s:o}", "accel", node->accel.ops->name,
+                     "simulated", node->accel.ops->simulated, "cards", rows);
+    return 0;
+}
+
+/* Takes the card out of everybody's reach while it is scrubbed. */
+static int
+begin_scrub(struct node *node, const char *uuid, struct error *err)
+{
+    int result = 0;
+
+    node_lock(node);
+    if (node->scrubbing[0] != '\0')
+        result = error_set(err, ERROR_BUSY, "a card is being scrubbed");
+    for (const struct instance *at = node->first; at != NULL; at = at->next)
+        for (size_t i = 0; i < at->start.card_count; i++)
+            if (strcmp(at->start.cards[i], uuid) == 0)
+                result = error_set(err, ERROR_CONFLICT,
+                                   "an instance holds card %s", uuid);
+    if (result == 0)
+        (void)snprintf(node->scrubbing, sizeof(node->scrubbing), "%s", uuid);
+    node_unlock(node);
+    return result;
+}
+
+int
+card_scrub(struct node *node, const char *uuid, json_t **out, struct error *err)
+{
+    struct accel_scrub done = { 0 };
+    int result;
+
+    if (begin_scrub(node, uuid, err) != 0)
+        return -1;
+    result = accel_scrub(&node->accel, uuid, &done, err);
+    node_lock(node);
+    node->scrubbing[0] = '\0';
+    node_unlock(node);
+    if (result == 0)
+        *out = json_pack("{s:s, s:I, s:s, s:b, s:b}", "uuid", uuid,
+                         "scrubbed_bytes", (json_int_t)done.bytes, "method",
+                         done.method, "verified", 1, "simulated",
+                         node->accel.ops->simulated);
+    return result;
+}
+
+/* The cards the incarnation has, or had until it was removed. */
+static json_t *
+cards_held(struct node *node, const char *id, int64_t incarnation)
+{
+    json_t *record = NULL;
+    json_t *cards;
+    const struct instance *at;
+
+    node_lock(node);
+    at = node_find(node, id);
+    if (at != NULL && at->incarnation == incarnation)
+        record = instance_record(at);
+    node_unlock(node);
+    if (record == NULL)
+        (void)node_removed(node, id, incarnation, &record);
+    cards = json_incref(json_object_get(record, "cards"));
+    json_decref(record);
+    return cards != NULL ? cards : json_array();
+}
+
+int
+card_release_check(struct node *node, const char *id, int64_t incarnation,
+                   json_t **out, struct error *err)
+{
+    scoped_json cards = cards_held(node, id, incarnation);
+    scoped_json rows = json_array();
+    bool released = true;
+    json_t *card;
+    size_t i;
+
+    json_array_foreach(cards, i, card)
+    {
+        json_t *processes = NULL;
+
+        if (processes_on(node, json_string_value(card), &processes, err) != 0)
+            return -1;
+        released = released && json_array_size(processes) == 0;
+        (void)json_array_append_new(rows, json_pack("{s:O, s:o}", "uuid", card,
+                                                    "processes", processes));
+    }
+    *out = json_pack("{s:b, s:O}", "released", released, "cards", rows);
+    return 0;
+}
