@@ -359,15 +359,18 @@ operation_id(const struct route *route, char out[160])
 {
     const char *path = route->path;
     size_t length = 0;
+    bool gap = false;
     if (strncmp(path, ROUTE_ROOT, strlen(ROUTE_ROOT)) == 0)
         path += strlen(ROUTE_ROOT);
     for (const char *at = route->method; *at != '\0' && length < 159; at++)
         out[length++] = (char)tolower((unsigned char)*at);
-    for (const char *at = path; *at != '\0' && length < 159; at++) {
-        if (isalnum((unsigned char)*at))
-            out[length++] = *at;
-        else if (out[length - 1] != '_')
+    for (const char *at = path; *at != '\0' && length < 158; at++) {
+        bool plain = isalnum((unsigned char)*at) != 0;
+        if (plain && gap)
             out[length++] = '_';
+        if (plain)
+            out[length++] = *at;
+        gap = !plain;
     }
     out[length] = '\0';
 }
@@ -377,19 +380,19 @@ operation(const struct route *route)
 {
     char summary[96], id[160];
     operation_id(route, id);
-    json_t *value = json_pack(
+    json_t *described = json_pack(
         "{s:s, s:s, s:o, s:o}", "operationId", id, "summary",
         summary_of(route, summary), "parameters", list_parameters(route),
         "responses", list_responses(route));
     json_t *body = request_body(route);
     if (body != NULL)
-        json_object_set_new(value, "requestBody", body);
+        json_object_set_new(described, "requestBody", body);
     if (route->verb == VERB_COUNT)
-        json_object_set_new(value, "security", json_array());
+        json_object_set_new(described, "security", json_array());
     else
-        json_object_set_new(value, "x-bulkhead-verb",
+        json_object_set_new(described, "x-bulkhead-verb",
                             json_string(verb_name(route->verb)));
-    return value;
+    return described;
 }
 
 static json_t *

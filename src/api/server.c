@@ -434,15 +434,17 @@ start_daemon(struct api *api, int fd, struct error *err)
 static void
 read_port(struct api *api, int fd)
 {
-    struct sockaddr_storage address;
+    union {
+        struct sockaddr any;
+        struct sockaddr_in four;
+        struct sockaddr_in6 six;
+    } address = {.six = {0}};
     socklen_t size = sizeof address;
-    if (fd < 0 || getsockname(fd, (struct sockaddr *)&address, &size) != 0)
+    if (fd < 0 || getsockname(fd, &address.any, &size) != 0)
         return;
-    if (address.ss_family == AF_INET)
-        api->port = ntohs(((struct sockaddr_in *)(void *)&address)->sin_port);
-    else
-        api->port =
-            ntohs(((struct sockaddr_in6 *)(void *)&address)->sin6_port);
+    api->port = ntohs(address.any.sa_family == AF_INET6
+                          ? address.six.sin6_port
+                          : address.four.sin_port);
 }
 
 static int
@@ -482,14 +484,13 @@ api_stop(struct api *api)
 {
     if (api == NULL)
         return;
-    MHD_socket sockets[API_DAEMONS_MAX];
     for (size_t i = 0; i < api->daemon_count; i++)
-        sockets[i] = MHD_quiesce_daemon(api->daemons[i]);
+        api->sockets[i] = MHD_quiesce_daemon(api->daemons[i]);
     state_drain(api);
     for (size_t i = 0; i < api->daemon_count; i++) {
         MHD_stop_daemon(api->daemons[i]);
-        if (sockets[i] != MHD_INVALID_SOCKET)
-            (void)close(sockets[i]);
+        if (api->sockets[i] >= 0)
+            (void)close(api->sockets[i]);
     }
     state_free(api);
 }

@@ -44,6 +44,7 @@ struct api {
     struct api_options options;
     uint16_t port;
     struct MHD_Daemon *daemons[API_DAEMONS_MAX];
+    int sockets[API_DAEMONS_MAX]; /* they listened on, when it stops */
     size_t daemon_count;
     struct hub *hub;
     struct cursor_key cursor_key;
