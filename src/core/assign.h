@@ -12,7 +12,7 @@
 /* The workload gets these parts: instances, bindings, numbers; its holds end.
  * The estate does not count them as own any more. */
 void assign_start(struct estate *estate, struct changes *changes,
-                  const struct workload *workload,
+                  const struct workload *present,
                   const struct place_request *request,
                   const struct placement *placement);
 
@@ -20,7 +20,7 @@ void assign_start(struct estate *estate, struct changes *changes,
  * notice with the proof; the parts of the placement are held for the
  * workload. */
 void assign_nominate(struct estate *estate, struct changes *changes,
-                     const struct workload *workload,
+                     const struct workload *present,
                      const struct demand *demand,
                      const struct place_request *request,
                      const struct reclaim_plan *plan);

@@ -14,7 +14,7 @@
  */
 
 /* A new reference. */
-json_t *explain_workload(const struct world *world, struct ref workload,
+json_t *explain_workload(const struct world *world, struct ref ref,
                          int64_t now_ms, struct arena *arena);
 
 #endif

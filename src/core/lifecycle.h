@@ -22,30 +22,30 @@
 
 #define EXIT_CHECKPOINTED 75 /* sysexits EX_TEMPFAIL: saved, run me again */
 
-/* The runner is at it; then the process runs. */
-void lifecycle_starting(struct changes *changes, struct ref instance);
-void lifecycle_started(struct changes *changes, struct ref instance);
+/* ref is the instance.  The runner is at it; then the process runs. */
+void lifecycle_starting(struct changes *changes, struct ref ref);
+void lifecycle_started(struct changes *changes, struct ref ref);
 /* It could not be started; release is still to be confirmed. */
-void lifecycle_start_failed(struct changes *changes, struct ref instance,
+void lifecycle_start_failed(struct changes *changes, struct ref ref,
                             const char *why);
 /* The process is gone.  exit_code 0..255 (128 + signal when killed). */
-void lifecycle_exited(struct changes *changes, struct ref instance,
+void lifecycle_exited(struct changes *changes, struct ref ref,
                       int64_t exit_code, bool oom);
 /* Nothing of it is left on node and cards: bindings close, cards wait for
  * their handover, and with the last instance the workload moves on. */
-void lifecycle_released(struct changes *changes, struct ref instance);
+void lifecycle_released(struct changes *changes, struct ref ref);
 /* The node's lease is over: its instances are lost, their cards stay bound. */
 void lifecycle_lost(struct changes *changes, struct ref node);
 /* A lost instance was seen alive again. */
-void lifecycle_back(struct changes *changes, struct ref instance);
+void lifecycle_back(struct changes *changes, struct ref ref);
 /* The platform saw a checkpoint; time is the observer's, ms UTC. */
-void lifecycle_checkpoint(struct changes *changes, struct ref instance,
+void lifecycle_checkpoint(struct changes *changes, struct ref ref,
                           int64_t step, int64_t time_ms);
 
 /* Stops a live workload with notice (reason goes to the process) and moves it
  * to state: WORKLOAD_PREEMPTING or WORKLOAD_CANCELLING.  proof: JSON text or
  * NULL.  Instances that were not started yet are stopped at once. */
-void lifecycle_stop(struct changes *changes, struct ref workload, int state,
+void lifecycle_stop(struct changes *changes, struct ref ref, int state,
                     const char *reason, const char *proof);
 /* Deletes the parts that are held for a workload. */
 void lifecycle_drop_holds(struct changes *changes, struct ref workload);
@@ -53,8 +53,9 @@ void lifecycle_drop_holds(struct changes *changes, struct ref workload);
 /* Grace in force for a workload, ms: its own, capped, or the platform's. */
 int64_t lifecycle_grace(const struct world *world,
                         const struct workload *workload);
-bool lifecycle_is_waiting(int workload_state); /* held, gated, queued */
-bool lifecycle_is_live(int workload_state);    /* assigned .. lost */
-bool lifecycle_is_over(int workload_state);    /* terminal */
+/* Of a workload's state. */
+bool lifecycle_is_waiting(int state); /* held, gated, queued */
+bool lifecycle_is_live(int state);    /* assigned .. lost */
+bool lifecycle_is_over(int state);    /* terminal */
 
 #endif

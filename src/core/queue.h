@@ -35,6 +35,6 @@ void queue_return(struct queue *queue, struct estate *estate,
 /* Does a go before b? */
 bool queue_before(const struct queue_entry *a, const struct queue_entry *b);
 /* The entry of a waiting workload, for rank and explanation. */
-struct queue_entry queue_entry(struct estate *estate, struct ref workload);
+struct queue_entry queue_entry(struct estate *estate, struct ref ref);
 
 #endif

@@ -20,14 +20,14 @@ int submit_workload(const struct granted *granted, struct changes *changes,
 /* Waiting work ends at once; running work gets notice and grace first.
  * Repeating it is no error; finished work is a conflict. */
 int submit_cancel(const struct granted *granted, struct changes *changes,
-                  struct ref workload, struct error *err);
+                  struct ref ref, struct error *err);
 /* The user's own hold on waiting work, and its end. */
 int submit_hold(const struct granted *granted, struct changes *changes,
-                struct ref workload, struct error *err);
+                struct ref ref, struct error *err);
 int submit_release(const struct granted *granted, struct changes *changes,
-                   struct ref workload, struct error *err);
+                   struct ref ref, struct error *err);
 /* Only finished work can be deleted; its bindings stay in the store. */
 int submit_delete(const struct granted *granted, struct changes *changes,
-                  struct ref workload, struct error *err);
+                  struct ref ref, struct error *err);
 
 #endif

@@ -76,7 +76,7 @@ build_estate(struct play *play)
     play->pools[0] = scene_pool(scene, "a");
     play->pools[1] = scene_pool(scene, "b");
     for (int i = 0; i < NODES; i++) {
-        char name[8];
+        char name[16];
 
         (void)snprintf(name, sizeof(name), "n%d", i);
         play->nodes[i] =
@@ -100,7 +100,7 @@ build_tenants(struct play *play)
     struct scene *scene = &play->scene;
 
     for (int i = 0; i < TENANTS; i++) {
-        char name[8];
+        char name[16];
 
         (void)snprintf(name, sizeof(name), "t%d", i);
         play->tenants[i] = scene_tenant(scene, name);

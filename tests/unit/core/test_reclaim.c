@@ -372,7 +372,7 @@ victims_only_for_a_place_that_exists_S30(void **state)
     stage_setup(&s, 8);
     guarantees(&s, 24, 0, 8);
     for (int n = 0; n < 3; n++) {
-        char name[8];
+        char name[16];
 
         (void)snprintf(name, sizeof(name), "m%d", n);
         (void)scene_node(&s.scene, s.pool, name, 8, "h100");
