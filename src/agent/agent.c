@@ -11,6 +11,7 @@
 #include "agent/lane.h"
 #include "agent/logs.h"
 #include "agent/roster.h"
+#include "agent/step.h"
 #include "base/clock.h"
 #include "base/digest.h"
 #include "base/json.h"
@@ -489,100 +490,14 @@ struct doing {
     struct roster_step step;
 };
 
-static int
-release(struct agent *agent, const struct roster_step *step,
-        struct error *err)
-{
-    bool released = false;
-
-    if (agent->engine->ops->released(agent->engine, step->id,
-                                     step->incarnation, &released, err) != 0)
-        return -1;
-    return released ? 0
-                    : error_set(err, ERROR_BUSY,
-                                "processes are left on its cards");
-}
-
-static int
-start(struct agent *agent, const struct roster_step *step, struct error *err)
-{
-    struct order_instance wanted = { .instance = step->id,
-                                     .incarnation = step->incarnation,
-                                     .tenant = step->tenant,
-                                     .start = step->start };
-
-    return agent->engine->ops->apply(agent->engine, &wanted, err);
-}
-
-static int
-do_duty(struct agent *agent, const struct roster_step *step,
-        struct error *err)
-{
-    struct engine *engine = agent->engine;
-    const struct engine_ops *ops = engine->ops;
-
-    switch (step->step) {
-    case DUTY_NOTHING:
-        return 0;
-    case DUTY_START:
-        return start(agent, step, err);
-    case DUTY_NOTICE:
-        return ops->notice(engine, step->id, step->incarnation, step->reason,
-                           step->deadline_ms, err);
-    case DUTY_TERMINATE:
-        return ops->terminate(engine, step->id, step->incarnation, err);
-    case DUTY_KILL:
-        return ops->kill(engine, step->id, step->incarnation, err);
-    case DUTY_REMOVE:
-        if (logs_keep(engine, agent->log_directory, step->id,
-                      step->incarnation, err) != 0)
-            return -1;
-        return ops->remove(engine, step->id, step->incarnation, err);
-    case DUTY_RELEASE:
-        return release(agent, step, err);
-    }
-    return 0;
-}
-
-static int
-do_step(struct agent *agent, struct roster_step *step, struct error *err)
-{
-    struct order_volume volume = { .volume = step->id,
-                                   .tenant = step->tenant,
-                                   .size_mib = step->size_mib,
-                                   .remove = step->remove };
-
-    switch (step->kind) {
-    case ROSTER_DUTY:
-        return do_duty(agent, step, err);
-    case ROSTER_VOLUME:
-        return agent->engine->ops->volume(agent->engine, &volume, err);
-    case ROSTER_SCRUB:
-        return agent->engine->ops->scrub(agent->engine, step->id, step->text,
-                                         sizeof(step->text), err);
-    }
-    return 0;
-}
-
-static const char *
-step_name(const struct roster_step *step)
-{
-    static const char *const names[] = { "nothing",   "start", "notice",
-                                         "terminate", "kill",  "remove",
-                                         "release" };
-
-    if (step->kind == ROSTER_VOLUME)
-        return step->remove ? "volume remove" : "volume create";
-    return step->kind == ROSTER_SCRUB ? "scrub" : names[step->step];
-}
-
 static void
 run_step(struct lane_work *work)
 {
     struct doing *doing = (struct doing *)work;
     struct agent *agent = doing->agent;
     struct error err;
-    bool failed = do_step(agent, &doing->step, &err) != 0;
+    bool failed = step_do(agent->engine, agent->log_directory, &doing->step,
+                          &err) != 0;
 
     if (failed)
         log_write(err.code == ERROR_BUSY || err.code == ERROR_CONFLICT

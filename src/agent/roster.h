@@ -3,7 +3,6 @@
 #define AGENT_ROSTER_H
 
 #include "agent/duty.h"
-#include "core/report.h"
 
 /*
  * What is to be done on this node, and what is to be told about it?

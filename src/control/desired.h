@@ -24,8 +24,8 @@ void desired_build(const struct world *world, struct ref node,
                    struct arena *arena, struct desired *desired_out);
 void desired_release(struct desired *desired);
 
-/* The start of one instance: the fields of the runner's start.  A new
+/* The start of one instance, ref: the fields of the runner's start.  A new
  * reference. */
-json_t *desired_start(const struct world *world, struct ref instance);
+json_t *desired_start(const struct world *world, struct ref ref);
 
 #endif

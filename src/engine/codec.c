@@ -238,33 +238,32 @@ check_list(const json_t *list, const char *key, size_t max,
 }
 
 int
-codec_read_list(struct arena *arena, const struct codec *codec,
-                const json_t *parent, const char *key, size_t max,
-                int (*read)(struct arena *arena, const json_t *item,
-                            void *record, struct error *err),
-                void **list_out, size_t *count_out, struct error *err)
+codec_read_list(struct arena *arena, const struct codec_list *list,
+                const json_t *parent, void **records_out, size_t *count_out,
+                struct error *err)
 {
-    const json_t *list = json_object_get(parent, key);
+    const json_t *array = json_object_get(parent, list->key);
     size_t count;
     char *records;
 
-    *list_out = NULL;
+    *records_out = NULL;
     *count_out = 0;
-    if (list == NULL || json_is_null(list))
+    if (array == NULL || json_is_null(array))
         return 0;
-    if (check_list(list, key, max, err) != 0)
+    if (check_list(array, list->key, list->max, err) != 0)
         return -1;
-    count = json_array_size(list);
-    records = arena_alloc(arena, count * codec->size);
+    count = json_array_size(array);
+    records = arena_alloc(arena, count * list->codec->size);
     for (size_t i = 0; i < count; i++) {
-        const json_t *item = json_array_get(list, i);
-        void *record = records + i * codec->size;
+        const json_t *item = json_array_get(array, i);
+        void *record = records + i * list->codec->size;
 
-        if (codec_read(arena, codec, item, record, err) != 0 ||
-            (read != NULL && read(arena, item, record, err) != 0))
-            return inside(err, key, i);
+        if (codec_read(arena, list->codec, item, record, err) != 0 ||
+            (list->read != NULL &&
+             list->read(arena, item, record, err) != 0))
+            return inside(err, list->key, i);
     }
-    *list_out = records;
+    *records_out = records;
     *count_out = count;
     return 0;
 }

@@ -60,14 +60,20 @@ int codec_read(struct arena *arena, const struct codec *codec,
 /* A new reference; CODEC_MINE fields are left out. */
 json_t *codec_write(const struct codec *codec, const void *record);
 
-/* The list under key: read is called for each item with its record, already
- * read by the table, for CODEC_MINE fields; NULL when there are none.  The
- * list lives in the arena.  A missing or null key is an empty list. */
-int codec_read_list(struct arena *arena, const struct codec *codec,
-                    const json_t *parent, const char *key, size_t max,
-                    int (*read)(struct arena *arena, const json_t *item,
-                                void *record, struct error *err),
-                    void **list_out, size_t *count_out, struct error *err);
+/* A list of records under a key. */
+struct codec_list {
+    const char *key;
+    const struct codec *codec;
+    size_t max; /* items */
+    /* For CODEC_MINE fields, after the record was read; NULL: none. */
+    int (*read)(struct arena *arena, const json_t *item, void *record,
+                struct error *err);
+};
+
+/* The records live in the arena.  A missing or null key is an empty list. */
+int codec_read_list(struct arena *arena, const struct codec_list *list,
+                    const json_t *parent, void **records_out,
+                    size_t *count_out, struct error *err);
 json_t *codec_write_list(const struct codec *codec, const void *list,
                          size_t count,
                          void (*write)(json_t *item, const void *record));

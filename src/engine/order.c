@@ -128,22 +128,29 @@ read_start(struct arena *arena, const json_t *item, void *record,
     return 0;
 }
 
+static const struct codec_list instance_list = { "instances",
+                                                 &instance_codec,
+                                                 ORDER_INSTANCES_MAX,
+                                                 read_start };
+static const struct codec_list volume_list = { "volumes", &volume_codec,
+                                               ORDER_VOLUMES_MAX, NULL };
+static const struct codec_list log_list = { "logs", &log_codec,
+                                            ORDER_LOGS_MAX, NULL };
+
 static int
 read_lists(struct arena *arena, const json_t *object, struct order *order,
            struct error *err)
 {
     void *instances, *volumes, *logs;
 
-    if (codec_read_list(arena, &instance_codec, object, "instances",
-                        ORDER_INSTANCES_MAX, read_start, &instances,
+    if (codec_read_list(arena, &instance_list, object, &instances,
                         &order->instance_count, err) != 0 ||
-        codec_read_list(arena, &volume_codec, object, "volumes",
-                        ORDER_VOLUMES_MAX, NULL, &volumes,
+        codec_read_list(arena, &volume_list, object, &volumes,
                         &order->volume_count, err) != 0 ||
         codec_read_ids(arena, object, "scrubs", ORDER_SCRUBS_MAX, 63,
                        &order->scrubs, &order->scrub_count, err) != 0 ||
-        codec_read_list(arena, &log_codec, object, "logs", ORDER_LOGS_MAX,
-                        NULL, &logs, &order->log_count, err) != 0)
+        codec_read_list(arena, &log_list, object, &logs, &order->log_count,
+                        err) != 0)
         return -1;
     order->instances = instances;
     order->volumes = volumes;

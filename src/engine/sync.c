@@ -223,6 +223,21 @@ read_log(struct arena *arena, const json_t *item, void *record,
     return 0;
 }
 
+static const struct codec_list card_list = { "cards", &card_codec,
+                                             REPORT_CARDS_MAX, NULL };
+static const struct codec_list instance_list = { "instances",
+                                                 &instance_codec,
+                                                 REPORT_INSTANCES_MAX, NULL };
+static const struct codec_list release_list = { "releases", &release_codec,
+                                                REPORT_INSTANCES_MAX,
+                                                read_release };
+static const struct codec_list scrub_list = { "scrubs", &scrub_codec,
+                                              REPORT_CARDS_MAX, NULL };
+static const struct codec_list volume_list = { "volumes", &volume_codec,
+                                               REPORT_VOLUMES_MAX, NULL };
+static const struct codec_list log_list = { "logs", &log_codec,
+                                            REPORT_LOGS_MAX, read_log };
+
 static int
 read_inventory(struct arena *arena, const json_t *object,
                struct report *report, struct error *err)
@@ -235,8 +250,8 @@ read_inventory(struct arena *arena, const json_t *object,
         return 0;
     inventory = arena_alloc(arena, sizeof(*inventory));
     if (codec_read(arena, &inventory_codec, item, inventory, err) != 0 ||
-        codec_read_list(arena, &card_codec, item, "cards", REPORT_CARDS_MAX,
-                        NULL, &cards, &inventory->card_count, err) != 0)
+        codec_read_list(arena, &card_list, item, &cards,
+                        &inventory->card_count, err) != 0)
         return error_prefix(err, "inventory");
     inventory->cards = cards;
     report->inventory = inventory;
@@ -250,8 +265,7 @@ read_instances(struct arena *arena, const json_t *object,
     const json_t *item = json_object_get(object, "instances");
     void *list;
 
-    if (codec_read_list(arena, &instance_codec, object, "instances",
-                        REPORT_INSTANCES_MAX, NULL, &list,
+    if (codec_read_list(arena, &instance_list, object, &list,
                         &report->instance_count, err) != 0)
         return -1;
     report->instances = list;
@@ -265,17 +279,14 @@ read_lists(struct arena *arena, const json_t *object, struct report *report,
 {
     void *releases, *scrubs, *volumes, *logs;
 
-    if (codec_read_list(arena, &release_codec, object, "releases",
-                        REPORT_INSTANCES_MAX, read_release, &releases,
+    if (codec_read_list(arena, &release_list, object, &releases,
                         &report->release_count, err) != 0 ||
-        codec_read_list(arena, &scrub_codec, object, "scrubs",
-                        REPORT_CARDS_MAX, NULL, &scrubs,
+        codec_read_list(arena, &scrub_list, object, &scrubs,
                         &report->scrub_count, err) != 0 ||
-        codec_read_list(arena, &volume_codec, object, "volumes",
-                        REPORT_VOLUMES_MAX, NULL, &volumes,
+        codec_read_list(arena, &volume_list, object, &volumes,
                         &report->volume_count, err) != 0 ||
-        codec_read_list(arena, &log_codec, object, "logs", REPORT_LOGS_MAX,
-                        read_log, &logs, &report->log_count, err) != 0)
+        codec_read_list(arena, &log_list, object, &logs, &report->log_count,
+                        err) != 0)
         return -1;
     report->releases = releases;
     report->scrubs = scrubs;

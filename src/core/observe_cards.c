@@ -1,0 +1,309 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "core/observe_cards.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "core/alarm.h"
+#include "core/classify.h"
+#include "core/usage.h"
+
+_Static_assert((int)REPORT_UNKNOWN == (int)HEALTH_UNKNOWN &&
+                   (int)REPORT_HEALTHY == (int)HEALTH_HEALTHY &&
+                   (int)REPORT_SUSPECT == (int)HEALTH_SUSPECT &&
+                   (int)REPORT_DEGRADED == (int)HEALTH_DEGRADED &&
+                   (int)REPORT_FAILED == (int)HEALTH_FAILED,
+               "the report's words of health are the card's");
+
+static const struct card *
+get_card(const struct changes *changes, struct ref ref)
+{
+    return change_get(changes, ref);
+}
+
+static void
+replace_text(char *member, size_t room, const char *text)
+{
+    (void)snprintf(member, room, "%s", text);
+}
+
+/* The node's card with that UUID, also one that this set creates. */
+static struct ref
+find_card(const struct changes *changes, struct ref node, const char *uuid)
+{
+    for (size_t i = 0; i < changes->count; i++) {
+        const struct card *card = changes->list[i].image;
+
+        if (changes->list[i].ref.kind == KIND_CARD && card != NULL &&
+            ref_equal(card->object.parent, node) &&
+            strcmp(card->uuid, uuid) == 0)
+            return changes->list[i].ref;
+    }
+    world_each_child(changes->world, KIND_CARD, node, ref)
+        if (strcmp(world_card(changes->world, ref)->uuid, uuid) == 0)
+            return ref;
+    return (struct ref){ 0 };
+}
+
+static bool
+is_elsewhere(const struct world *world, struct ref node, const char *uuid)
+{
+    world_each(world, KIND_CARD, ref)
+        if (strcmp(world_card(world, ref)->uuid, uuid) == 0 &&
+            !ref_equal(world_parent(world, ref), node))
+            return true;
+    return false;
+}
+
+/* "cardN" with the first free N; cards of this set are not in the world. */
+static void
+free_name(const struct changes *changes, struct ref node,
+          char name[NAME_MAX_SIZE])
+{
+    for (unsigned number = 0;; number++) {
+        bool taken;
+
+        (void)snprintf(name, NAME_MAX_SIZE, "card%u", number);
+        taken = !ref_is_none(
+            world_find_name(changes->world, KIND_CARD, node, name));
+        for (size_t i = 0; !taken && i < changes->count; i++) {
+            const struct object *object = changes->list[i].image;
+
+            taken = changes->list[i].ref.kind == KIND_CARD &&
+                    object != NULL && ref_equal(object->parent, node) &&
+                    strcmp(object->name, name) == 0;
+        }
+        if (!taken)
+            return;
+    }
+}
+
+/* What was on a new card before is not known: it is scrubbed first. */
+static void
+create_card(struct changes *changes, struct ref node,
+            const struct report_card *fact, bool simulated)
+{
+    char name[NAME_MAX_SIZE];
+    struct card *card;
+
+    free_name(changes, node, name);
+    card = change_create(changes, KIND_CARD, node, name);
+    replace_text(card->uuid, sizeof(card->uuid), fact->uuid);
+    replace_text(card->vendor, sizeof(card->vendor), fact->vendor);
+    replace_text(card->model, sizeof(card->model), fact->model);
+    card->memory_mib = fact->memory_mib;
+    card->compute_units = fact->compute_units;
+    card->simulated = simulated;
+    card->handover = HANDOVER_PENDING;
+    card->health = HEALTH_UNKNOWN;
+    usage_start(changes, card);
+}
+
+static void
+alarm_health(struct changes *changes, struct ref ref,
+             const struct report_card *fact)
+{
+    static const char *const words[] = { "unknown", "healthy", "suspect",
+                                         "degraded", "failed" };
+
+    alarm_clear(changes, ref, "card.health");
+    if (fact->health != REPORT_HEALTHY)
+        alarm_raise(changes, ref, "card.health", "the card is %s: %s",
+                    words[fact->health],
+                    fact->health_reason[0] != '\0' ? fact->health_reason
+                                                   : "no reason given");
+}
+
+static void
+alarm_foreign(struct changes *changes, struct ref ref,
+              const struct report_card *fact)
+{
+    if (fact->foreign == 0)
+        alarm_clear(changes, ref, "card.foreign");
+    else
+        alarm_raise(changes, ref, "card.foreign",
+                    "%lld processes that the platform did not start are on "
+                    "the card, the first is \"%s\"",
+                    (long long)fact->foreign, fact->foreign_name);
+}
+
+/* Members that metering and placement look at. */
+static bool
+is_same_state(const struct card *card, const struct report_card *fact)
+{
+    return card->health == (int)fact->health &&
+           card->foreign == (fact->foreign > 0) && !card->missing &&
+           strcmp(card->health_reason, fact->health_reason) == 0;
+}
+
+static void
+update_state(struct changes *changes, struct ref ref,
+             const struct report_card *fact)
+{
+    struct card *card;
+
+    if (is_same_state(get_card(changes, ref), fact))
+        return;
+    usage_cut(changes, ref);
+    card = change_update(changes, ref);
+    card->health = (int)fact->health;
+    replace_text(card->health_reason, sizeof(card->health_reason),
+                       fact->health_reason);
+    card->foreign = fact->foreign > 0;
+    card->missing = false;
+    alarm_health(changes, ref, fact);
+    alarm_foreign(changes, ref, fact);
+    alarm_clear(changes, ref, "card.missing");
+}
+
+/* Members that only describe. */
+static void
+update_place(struct changes *changes, struct ref ref,
+             const struct report_card *fact)
+{
+    const struct card *present = get_card(changes, ref);
+    struct card *card;
+
+    if (strcmp(present->pci, fact->pci) == 0 &&
+        strcmp(present->driver, fact->driver) == 0 &&
+        strcmp(present->island, fact->island) == 0 &&
+        present->numa == fact->numa)
+        return;
+    card = change_update(changes, ref);
+    replace_text(card->pci, sizeof(card->pci), fact->pci);
+    replace_text(card->driver, sizeof(card->driver), fact->driver);
+    replace_text(card->island, sizeof(card->island), fact->island);
+    card->numa = fact->numa;
+}
+
+/* A UUID stands for one make: a card that turns into another is not
+ * believed. */
+static bool
+is_same_make(const struct card *card, const struct report_card *fact)
+{
+    return strcmp(card->vendor, fact->vendor) == 0 &&
+           strcmp(card->model, fact->model) == 0 &&
+           card->memory_mib == fact->memory_mib;
+}
+
+static size_t
+observe_card(struct changes *changes, struct ref node,
+             const struct report_card *fact, bool simulated)
+{
+    struct ref ref = find_card(changes, node, fact->uuid);
+
+    if (ref_is_none(ref)) {
+        if (is_elsewhere(changes->world, node, fact->uuid)) {
+            alarm_raise(changes, node, "report.card",
+                        "card %s is known on another node", fact->uuid);
+            return 1;
+        }
+        create_card(changes, node, fact, simulated);
+        ref = find_card(changes, node, fact->uuid);
+    }
+    if (!is_same_make(get_card(changes, ref), fact)) {
+        alarm_raise(changes, node, "report.card",
+                    "card %s is said to be of another make", fact->uuid);
+        return 1;
+    }
+    update_state(changes, ref, fact);
+    update_place(changes, ref, fact);
+    return 0;
+}
+
+static void
+mark_missing(struct changes *changes, struct ref node,
+             const struct report_inventory *inventory)
+{
+    world_each_child(changes->world, KIND_CARD, node, ref) {
+        const struct card *card = get_card(changes, ref);
+        bool listed = card->missing;
+
+        for (size_t i = 0; i < inventory->card_count && !listed; i++)
+            listed = strcmp(card->uuid, inventory->cards[i].uuid) == 0;
+        if (listed)
+            continue;
+        usage_cut(changes, ref);
+        ((struct card *)change_update(changes, ref))->missing = true;
+        alarm_raise(changes, ref, "card.missing",
+                    "the node does not list the card any more");
+    }
+}
+
+static void
+observe_node(struct changes *changes, struct ref ref,
+             const struct report_inventory *inventory)
+{
+    const struct node *present = change_get(changes, ref);
+    struct node *node;
+
+    if (present->cpu_milli == inventory->cpu_milli &&
+        present->memory_mib == inventory->memory_mib &&
+        present->simulated == inventory->simulated &&
+        present->facts != NULL &&
+        strcmp(present->facts->bytes, inventory->facts) == 0)
+        return;
+    node = change_update(changes, ref);
+    node->cpu_milli = inventory->cpu_milli;
+    node->memory_mib = inventory->memory_mib;
+    node->simulated = inventory->simulated;
+    change_doc(changes, &node->facts, inventory->facts);
+}
+
+static void
+add_classes(struct changes *changes, const struct report_inventory *inventory)
+{
+    for (size_t i = 0; i < inventory->card_count; i++) {
+        const struct report_card *card = &inventory->cards[i];
+        int64_t count = 0;
+
+        for (size_t j = 0; j < inventory->card_count; j++)
+            count += strcmp(card->model, inventory->cards[j].model) == 0;
+        classify_model(changes, card->vendor, card->model, card->memory_mib,
+                       count);
+    }
+}
+
+size_t
+observe_cards_inventory(struct changes *changes, struct ref node,
+                        const struct report_inventory *inventory)
+{
+    size_t refused = 0;
+
+    observe_node(changes, node, inventory);
+    for (size_t i = 0; i < inventory->card_count; i++)
+        refused += observe_card(changes, node, &inventory->cards[i],
+                                inventory->simulated);
+    mark_missing(changes, node, inventory);
+    add_classes(changes, inventory);
+    return refused;
+}
+
+size_t
+observe_cards_scrub(struct changes *changes, struct ref node,
+                    const struct report_scrub *fact)
+{
+    struct ref ref = find_card(changes, node, fact->uuid);
+    const struct card *present = ref_is_none(ref) ? NULL
+                                                  : get_card(changes, ref);
+    struct card *card;
+
+    if (present == NULL) {
+        alarm_raise(changes, node, "report.card",
+                    "the node scrubbed card %s, which is not its own",
+                    fact->uuid);
+        return 1;
+    }
+    /* A scrub counts only while nobody can have written behind it. */
+    if (present->handover != HANDOVER_PENDING || present->used_milli != 0)
+        return 0;
+    usage_cut(changes, ref);
+    card = change_update(changes, ref);
+    card->handover = fact->verified ? HANDOVER_CLEAN : HANDOVER_FAILED;
+    if (fact->verified)
+        alarm_clear(changes, ref, "card.quarantined");
+    else
+        alarm_raise(changes, ref, "card.quarantined",
+                    "the card's memory could not be cleaned: %s", fact->text);
+    return 0;
+}
