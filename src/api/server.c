@@ -396,6 +396,9 @@ listen_tcp(const struct api_options *options, struct error *err)
     return -1;
 }
 
+static void log_daemon(void *data, const char *fmt, va_list args)
+    __attribute__((format(printf, 2, 0)));
+
 static void
 log_daemon(void *data, const char *fmt, va_list args)
 {

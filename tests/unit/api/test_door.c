@@ -201,8 +201,8 @@ bytes_that_are_no_request_do_no_harm(void **state)
         "\x16\x03\x01\x02\x00\x01",
         "GET /api/v1/tenants HTTP/9.9\r\n\r\n",
         "POST /api/v1/login HTTP/1.1\r\nHost: a\r\nContent-Length: -1\r\n\r\n",
-        "POST /api/v1/login HTTP/1.1\r\nHost: a\r\nContent-Length: "
-        "99999999999999999999\r\n\r\n",
+        ("POST /api/v1/login HTTP/1.1\r\nHost: a\r\nContent-Length: "
+         "99999999999999999999\r\n\r\n"),
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         int status = exchange_raw(bad[i]);
