@@ -2,6 +2,7 @@
 #include "agent/duty.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static bool
@@ -42,7 +43,7 @@ next_absent(const struct duty *duty)
 {
     if (duty->ended || duty->want == ORDER_STOP)
         return duty->released ? DUTY_NOTHING : DUTY_RELEASE;
-    return DUTY_START;
+    return duty->start != NULL ? DUTY_START : DUTY_NOTHING;
 }
 
 enum duty_step
@@ -180,8 +181,10 @@ duty_observe(struct duty *duty, const struct report_instance *shown)
 bool
 duty_report(const struct duty *duty, struct report_instance *fact_out)
 {
+    /* Without a start it runs, as far as the control plane knows: then its
+     * absence is what there is to say. */
     bool preparing = duty->ordered && !duty->present && !duty->ended &&
-                     duty->want != ORDER_STOP;
+                     duty->start != NULL && duty->want != ORDER_STOP;
 
     if (duty->stale || (!duty->present && !duty->ended && !preparing))
         return false;
@@ -197,6 +200,43 @@ duty_report(const struct duty *duty, struct report_instance *fact_out)
         .checkpoint_ms = duty->checkpoint_ms,
     };
     return true;
+}
+
+bool
+duty_has_card(const struct duty *duty, const char *uuid)
+{
+    for (size_t i = 0; i < duty->card_count; i++)
+        if (strcmp(duty->cards[i], uuid) == 0)
+            return true;
+    return false;
+}
+
+void
+duty_order(struct duty *duty, const struct order_instance *item,
+           int64_t distance_ms)
+{
+    duty->ordered = true;
+    duty->want = item->want;
+    (void)snprintf(duty->reason, sizeof(duty->reason), "%s", item->reason);
+    duty->tenant = item->tenant;
+    duty->order_deadline_ms = item->deadline_ms;
+    duty->deadline_ms = item->deadline_ms + distance_ms;
+    if (duty->start == NULL && item->start != NULL)
+        duty->start = json_deep_copy(item->start);
+    if (duty->cards != NULL)
+        return;
+    duty->cards = memory_new(item->card_count + 1, sizeof(*duty->cards));
+    duty->card_count = item->card_count;
+    for (size_t i = 0; i < item->card_count; i++)
+        (void)snprintf(duty->cards[i], sizeof(duty->cards[i]), "%s",
+                       item->cards[i]);
+}
+
+void
+duty_release(struct duty *duty)
+{
+    json_decref(duty->start);
+    free(duty->cards);
 }
 
 bool

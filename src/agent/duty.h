@@ -50,7 +50,9 @@ struct duty {
     int64_t tenant;
     int64_t order_deadline_ms; /* control plane's time, as ordered */
     int64_t deadline_ms;       /* this machine's time */
-    json_t *start;             /* owned; NULL: none */
+    char (*cards)[64];         /* owned */
+    size_t card_count;
+    json_t *start;             /* owned; NULL: not seen yet */
 
     /* the engine */
     bool present;
@@ -89,5 +91,13 @@ bool duty_report(const struct duty *duty, struct report_instance *fact_out);
 
 /* Has it nothing more to do, so that it can be forgotten? */
 bool duty_is_over(const struct duty *duty);
+
+bool duty_has_card(const struct duty *duty, const char *uuid);
+/* Takes its part of an order; distance_ms: this machine's time minus the
+ * control plane's. */
+void duty_order(struct duty *duty, const struct order_instance *item,
+                int64_t distance_ms);
+/* Frees what it owns. */
+void duty_release(struct duty *duty);
 
 #endif

@@ -48,7 +48,7 @@ roster_free(struct roster *roster)
     if (roster == NULL)
         return;
     for (size_t i = 0; i < roster->duty_count; i++)
-        json_decref(roster->duties[i].start);
+        duty_release(&roster->duties[i]);
     free(roster->duties);
     free(roster->volumes.list);
     free(roster->scrubs.list);
@@ -98,25 +98,9 @@ forget_duties(struct roster *roster)
             i++;
             continue;
         }
-        json_decref(roster->duties[i].start);
+        duty_release(&roster->duties[i]);
         roster->duties[i] = roster->duties[--roster->duty_count];
     }
-}
-
-static void
-order_duty(struct roster *roster, const struct order_instance *item,
-           int64_t distance_ms)
-{
-    struct duty *duty = make_duty(roster, item->instance, item->incarnation);
-
-    duty->ordered = true;
-    duty->want = item->want;
-    (void)snprintf(duty->reason, sizeof(duty->reason), "%s", item->reason);
-    duty->tenant = item->tenant;
-    duty->order_deadline_ms = item->deadline_ms;
-    duty->deadline_ms = item->deadline_ms + distance_ms;
-    if (duty->start == NULL)
-        duty->start = json_deep_copy(item->start);
 }
 
 /* An incarnation below one that is ordered is over. */
@@ -221,7 +205,9 @@ roster_order(struct roster *roster, const struct order *order,
     begin_order(&roster->volumes);
     begin_order(&roster->scrubs);
     for (size_t i = 0; i < order->instance_count; i++)
-        order_duty(roster, &order->instances[i], wall_ms - order->now_ms);
+        duty_order(make_duty(roster, order->instances[i].instance,
+                             order->instances[i].incarnation),
+                   &order->instances[i], wall_ms - order->now_ms);
     for (size_t i = 0; i < order->volume_count; i++) {
         struct chore *chore = order_chore(&roster->volumes,
                                           order->volumes[i].volume,
@@ -239,20 +225,6 @@ roster_order(struct roster *roster, const struct order *order,
 }
 
 /* --- steps --- */
-
-static bool
-mentions_card(const json_t *start, const char *uuid)
-{
-    const json_t *cards = json_object_get(start, "cards");
-
-    for (size_t i = 0; i < json_array_size(cards); i++) {
-        const char *text = json_string_value(json_array_get(cards, i));
-
-        if (text != NULL && strcmp(text, uuid) == 0)
-            return true;
-    }
-    return false;
-}
 
 /* It cannot start while one of its volumes is not made or one of its cards is
  * being cleaned. */
@@ -272,7 +244,7 @@ is_ready(struct roster *roster, const struct duty *duty)
     }
     for (size_t i = 0; i < roster->scrubs.count; i++)
         if (roster->scrubs.list[i].busy &&
-            mentions_card(duty->start, roster->scrubs.list[i].id))
+            duty_has_card(duty, roster->scrubs.list[i].id))
             return false;
     return true;
 }
@@ -282,7 +254,7 @@ static void
 drop_scrubs(struct roster *roster, const struct duty *duty)
 {
     for (size_t i = 0; i < roster->scrubs.count; i++)
-        if (mentions_card(duty->start, roster->scrubs.list[i].id))
+        if (duty_has_card(duty, roster->scrubs.list[i].id))
             roster->scrubs.list[i].done = false;
 }
 
@@ -348,7 +320,7 @@ next_scrub(struct roster *roster, int64_t now_ms, struct roster_step *out)
 
         for (size_t j = 0; j < roster->duty_count; j++)
             if ((roster->duties[j].present || roster->duties[j].busy) &&
-                mentions_card(roster->duties[j].start, scrub->id) &&
+                duty_has_card(&roster->duties[j], scrub->id) &&
                 scrub->retry_ms <= now_ms)
                 scrub->retry_ms = now_ms + 50;
     }
@@ -449,20 +421,16 @@ static void
 report_release(const struct duty *duty, struct arena *arena,
                struct report_release *fact)
 {
-    const json_t *cards = json_object_get(duty->start, "cards");
-    size_t count = json_array_size(cards);
-    const char **list = arena_alloc(arena, count * sizeof(*list));
+    const char **list = arena_alloc(arena,
+                                    duty->card_count * sizeof(*list));
 
-    for (size_t i = 0; i < count; i++) {
-        const char *uuid = json_string_value(json_array_get(cards, i));
-
-        list[i] = arena_strdup(arena, uuid != NULL ? uuid : "");
-    }
+    for (size_t i = 0; i < duty->card_count; i++)
+        list[i] = arena_strdup(arena, duty->cards[i]);
     *fact = (struct report_release){
         .instance = arena_strdup(arena, duty->instance),
         .incarnation = duty->incarnation,
         .cards = list,
-        .card_count = count,
+        .card_count = duty->card_count,
     };
 }
 

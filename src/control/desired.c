@@ -11,6 +11,8 @@
 /* The runner hands out host numbers up to here; above it, it picks one. */
 #define ADDRESS_MAX 4093
 #define PIDS_MAX 1024
+/* The runner takes no larger request. */
+#define START_SIZE_MAX ((size_t)250 * 1024)
 /* The last range of the runners' default policy; above it, they pick. */
 #define UID_BASE_MAX INT64_C(1268383744)
 
@@ -42,23 +44,44 @@ make_image(const char *image)
     return object;
 }
 
+/* The cards that it holds, at most ORDER_CARDS_MAX. */
+static const char *const *
+cards_of(const struct world *world, struct ref instance, struct arena *arena,
+         size_t *count_out)
+{
+    const char **list = arena_alloc(arena, ORDER_CARDS_MAX * sizeof(*list));
+    size_t count = 0;
+
+    world_each_child(world, KIND_BINDING, instance, ref) {
+        const struct binding *binding = world_binding(world, ref);
+        const struct card *card = world_card(world, binding->card);
+
+        if (binding->to_ms == 0 && card != NULL && count < ORDER_CARDS_MAX)
+            list[count++] = arena_strdup(arena, card->uuid);
+    }
+    *count_out = count;
+    return list;
+}
+
 /* Whole cards are given without an amount: all of their memory. */
 static void
 set_cards(const struct world *world, struct ref instance, json_t *start)
 {
     const struct instance *image = world_instance(world, instance);
     const struct class *class = world_class(world, image->class);
+    scoped_arena arena = arena_new();
     json_t *cards = json_array();
     int64_t memory_mib = 0;
+    const char *const *list;
+    size_t count;
 
+    list = cards_of(world, instance, arena, &count);
+    for (size_t i = 0; i < count; i++)
+        (void)json_array_append_new(cards, json_string(list[i]));
     world_each_child(world, KIND_BINDING, instance, ref) {
         const struct binding *binding = world_binding(world, ref);
-        const struct card *card = world_card(world, binding->card);
 
-        if (binding->to_ms != 0 || card == NULL)
-            continue;
-        (void)json_array_append_new(cards, json_string(card->uuid));
-        if (class != NULL && class->form == FORM_SOFT)
+        if (class != NULL && class->form == FORM_SOFT && binding->to_ms == 0)
             memory_mib = binding->memory_mib;
     }
     (void)json_object_set_new(start, "cards", cards);
@@ -200,6 +223,34 @@ want_of(const struct instance *instance)
     return ORDER_STOP;
 }
 
+/* What runs needs no start.  The rest shares one order's room: what does not
+ * fit comes when earlier ones run, and what could never fit is left empty, for
+ * the runner to refuse. */
+static json_t *
+add_start(const struct world *world, struct ref ref, struct desired *desired)
+{
+    const struct instance *instance = world_instance(world, ref);
+    scoped_buffer bytes = { 0 };
+    json_t *start;
+
+    if (instance->started_ms != 0 || want_of(instance) == ORDER_STOP)
+        return NULL;
+    start = desired_start(world, ref);
+    json_write(&bytes, start);
+    if (bytes.size > START_SIZE_MAX) {
+        json_decref(start);
+        start = json_object();
+        bytes.size = 2;
+    }
+    if (desired->start_bytes + bytes.size > ORDER_STARTS_MAX) {
+        json_decref(start);
+        return NULL;
+    }
+    desired->start_bytes += bytes.size;
+    (void)json_array_append_new(desired->starts, start);
+    return start;
+}
+
 static void
 add_instances(const struct world *world, struct ref node,
               struct arena *arena, struct desired *desired)
@@ -213,22 +264,22 @@ add_instances(const struct world *world, struct ref node,
     count = 0;
     world_each_index(world, KIND_INSTANCE, 0, node, ref) {
         const struct instance *instance = world_instance(world, ref);
-        json_t *start;
+        struct order_instance *item = &list[count];
 
         if (instance->state == INSTANCE_RELEASED ||
             count == ORDER_INSTANCES_MAX)
             continue;
-        start = desired_start(world, ref);
-        (void)json_array_append_new(desired->starts, start);
-        list[count++] = (struct order_instance){
+        *item = (struct order_instance){
             .instance = id_text(world, ref, arena),
             .incarnation = instance->incarnation,
             .tenant = tenant_number(world, ref),
             .want = want_of(instance),
             .reason = arena_strdup(arena, instance->want_reason),
             .deadline_ms = instance->deadline_ms,
-            .start = start,
+            .start = add_start(world, ref, desired),
         };
+        item->cards = cards_of(world, ref, arena, &item->card_count);
+        count++;
     }
     desired->order.instances = list;
     desired->order.instance_count = count;

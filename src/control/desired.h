@@ -17,6 +17,7 @@
 struct desired {
     struct order order; /* node and revision are set, logs are empty */
     json_t *starts;     /* owns the start objects */
+    size_t start_bytes; /* of them all */
 };
 
 /* Texts live in the arena.  node must be in the world. */

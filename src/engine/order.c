@@ -24,6 +24,7 @@ static const struct codec_field instance_fields[] = {
     CODEC_FIELD(struct order_instance, reason, CODEC_TEXT, 0, 63),
     CODEC_FIELD(struct order_instance, deadline_ms, CODEC_INT, 0,
                 NUMBER_MAX),
+    { .name = "cards", .type = CODEC_MINE },
     { .name = "start", .type = CODEC_MINE },
 };
 static const struct codec instance_codec =
@@ -68,8 +69,14 @@ write_start(json_t *item, const void *record)
 {
     const struct order_instance *instance = record;
 
-    (void)json_object_set(item, "start",
-                          (json_t *)(uintptr_t)instance->start);
+    (void)json_object_set_new(
+        item, "cards",
+        codec_write_ids(instance->cards, instance->card_count));
+    if (instance->start != NULL)
+        (void)json_object_set(item, "start",
+                              (json_t *)(uintptr_t)instance->start);
+    else
+        (void)json_object_set_new(item, "start", json_null());
 }
 
 static void
@@ -121,10 +128,16 @@ read_start(struct arena *arena, const json_t *item, void *record,
 {
     struct order_instance *instance = record;
 
-    (void)arena;
+    if (codec_read_ids(arena, item, "cards", ORDER_CARDS_MAX, 63,
+                       &instance->cards, &instance->card_count, err) != 0)
+        return -1;
     instance->start = json_object_get(item, "start");
-    if (!json_is_object(instance->start))
-        return error_field(err, "/start", "field \"start\" must be an object");
+    if (json_is_object(instance->start))
+        return 0;
+    if (!json_is_null(instance->start))
+        return error_field(err, "/start",
+                           "field \"start\" must be an object or null");
+    instance->start = NULL;
     return 0;
 }
 

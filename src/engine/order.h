@@ -16,7 +16,8 @@
  *
  * {"protocol", "node", "now_ms", "serial", "revision", "same",
  *  "instances": [{"instance", "incarnation", "tenant", "want":
- *     "run"|"notice"|"stop", "reason", "deadline_ms", "start": {...}}],
+ *     "run"|"notice"|"stop", "reason", "deadline_ms", "cards": ["UUID"...],
+ *     "start": null | {...}}],
  *  "volumes": [{"volume", "tenant", "size_mib", "remove": bool}],
  *  "scrubs": ["UUID"...],
  *  "logs": [{"request", "instance", "incarnation", "offset", "max",
@@ -30,7 +31,9 @@
  *           distance to it.
  * start     the fields of the runner's start (engine/runner_request.h) but
  *           instance, incarnation and tenant; image.digest may be absent, then
- *           the image's first manifest is meant.
+ *           the image's first manifest is meant.  null: it runs already, or
+ *           it comes with a later order, since one order holds no more than
+ *           ORDER_STARTS_MAX bytes of starts.
  *
  * A refusal has a status other than 200 and {"protocol", "code", "text",
  * "floor", "challenge"}: floor when the sequence must be above it (else -1),
@@ -42,6 +45,8 @@
 #define ORDER_SCRUBS_MAX 256
 #define ORDER_LOGS_MAX 4
 #define ORDER_SIZE_MAX ((size_t)1024 * 1024)
+#define ORDER_STARTS_MAX ((size_t)512 * 1024)
+#define ORDER_CARDS_MAX 64
 #define ORDER_REVISION_MAX 65
 
 enum order_want { ORDER_RUN, ORDER_NOTICE, ORDER_STOP };
@@ -53,7 +58,9 @@ struct order_instance {
     enum order_want want;
     const char *reason;  /* of notice and stop */
     int64_t deadline_ms; /* notice: stop after it, control plane's time */
-    const json_t *start; /* an object, borrowed */
+    const char *const *cards; /* that it is bound to */
+    size_t card_count;
+    const json_t *start; /* an object, borrowed; NULL: not in this order */
 };
 
 struct order_volume {

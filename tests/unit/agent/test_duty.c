@@ -19,6 +19,7 @@ ordered(enum order_want want)
                           .want = want,
                           .order_deadline_ms = NOW + 1000,
                           .deadline_ms = NOW + 1000,
+                          .start = json_null(),
                           .checkpoint_step = -1 };
 }
 
@@ -178,6 +179,18 @@ a_removed_incarnation_is_reported_gone_and_not_started_again(void **state)
     assert_int_equal(duty_next(&duty, NOW), DUTY_RELEASE);
 }
 
+static void
+what_should_run_and_is_not_there_is_not_told_as_preparing(void **state)
+{
+    struct duty duty = ordered(ORDER_RUN);
+    struct report_instance fact;
+
+    (void)state;
+    duty.start = NULL; /* orders hold no start of what runs */
+    assert_false(duty_report(&duty, &fact));
+    assert_int_equal(duty_next(&duty, NOW), DUTY_NOTHING);
+}
+
 /* [S46] */
 static void
 a_stale_incarnation_is_removed_without_notice(void **state)
@@ -246,6 +259,8 @@ main(void)
         cmocka_unit_test(a_conflict_that_does_not_pass_becomes_a_failure),
         cmocka_unit_test(
             a_removed_incarnation_is_reported_gone_and_not_started_again),
+        cmocka_unit_test(
+            what_should_run_and_is_not_there_is_not_told_as_preparing),
         cmocka_unit_test(a_stale_incarnation_is_removed_without_notice),
         cmocka_unit_test(what_nobody_ordered_is_reported_and_left_alone),
         cmocka_unit_test(processes_left_on_cards_hold_the_release_back),

@@ -596,6 +596,77 @@ a_start_says_all_that_the_runner_needs(void **state)
     talk_end(&talk);
 }
 
+/* A tenant's huge manifests must not make its node deaf. */
+static void
+assign_huge(struct loop *loop, struct arena *arena, void *data)
+{
+    struct look *look = data;
+    struct changes *changes;
+    const struct world *world = loop_world(loop);
+    struct ref first = world_first(world, KIND_INSTANCE);
+    struct workload *workload;
+    size_t size = look->count;
+    char *spec = arena_alloc(arena, size + 64);
+
+    (void)snprintf(spec, size, "{\"command\":[\"");
+    memset(spec + strlen(spec), 'x', size - 32);
+    memcpy(spec + size - 20, "\"]}", 4);
+    changes = loop_changes(loop, arena);
+    workload = change_update(changes, world_parent(world, first));
+    change_doc(changes, &workload->spec, spec);
+    for (int i = 1; i < look->value; i++) {
+        struct instance *instance =
+            change_create(changes, KIND_INSTANCE, workload->object.self, "");
+        struct object head = instance->object;
+
+        *instance = *world_instance(world, first);
+        instance->object = head;
+        instance->number = i;
+    }
+    loop_apply(loop, changes);
+}
+
+static size_t
+count_starts(const struct order *order)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < order->instance_count; i++)
+        count += order->instances[i].start != NULL;
+    return count;
+}
+
+static void
+huge_manifests_share_the_room_of_an_order(void **state)
+{
+    struct plane *plane = *state;
+    struct order order;
+    struct look look;
+
+    harness_run(&plane->harness, assign, &look);
+    look.count = 200000;
+    look.value = 6;
+    harness_run(&plane->harness, assign_huge, &look);
+    assert_int_equal(sync_now(plane, NULL, "", &order, NULL), 200);
+    assert_int_equal(order.instance_count, 6);
+    assert_int_equal(count_starts(&order), 2);
+}
+
+static void
+a_manifest_that_no_runner_takes_leaves_room_for_others(void **state)
+{
+    struct plane *plane = *state;
+    struct order order;
+    struct look look;
+
+    harness_run(&plane->harness, assign, &look);
+    look.count = 900000;
+    look.value = 6;
+    harness_run(&plane->harness, assign_huge, &look);
+    assert_int_equal(sync_now(plane, NULL, "", &order, NULL), 200);
+    assert_int_equal(count_starts(&order), 6);
+}
+
 static void
 what_an_agent_reports_is_in_the_world_when_it_is_answered(void **state)
 {
@@ -767,6 +838,8 @@ main(void)
         TEST(an_assignment_ends_the_wait_with_the_order),
         TEST(an_order_that_is_known_is_not_repeated),
         TEST(a_start_says_all_that_the_runner_needs),
+        TEST(huge_manifests_share_the_room_of_an_order),
+        TEST(a_manifest_that_no_runner_takes_leaves_room_for_others),
         TEST(what_an_agent_reports_is_in_the_world_when_it_is_answered),
         TEST(a_fact_that_is_not_believed_raises_an_alarm_in_the_world),
         TEST(a_log_read_goes_to_the_node_and_comes_back),

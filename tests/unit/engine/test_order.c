@@ -22,7 +22,7 @@ static struct order
 full(struct order_instance *instance, json_t *start)
 {
     *instance = (struct order_instance){ ID,          1, 7, ORDER_NOTICE,
-                                         "preempted", 9, start };
+                                         "preempted", 9, scrubs, 1, start };
     return (struct order){ NODE, 1000, 3, "00", false, instance, 1,
                            &volume, 1, scrubs, 1, &log_read, 1 };
 }
@@ -120,8 +120,14 @@ hostile_orders_are_refused(void **state)
         read_order(HEAD "\"same\":false,\"instances\":[{\"instance\":\"i\","
                         "\"incarnation\":1,\"tenant\":1,\"want\":\"run\","
                         "\"reason\":\"\",\"deadline_ms\":0,"
-                        "\"start\":{}}]}"),
+                        "\"cards\":[],\"start\":{}}]}"),
         0);
+    assert_int_equal(
+        read_order(HEAD "\"same\":false,\"instances\":[{\"instance\":\"i\","
+                        "\"incarnation\":1,\"tenant\":1,\"want\":\"run\","
+                        "\"reason\":\"\",\"deadline_ms\":0,"
+                        "\"cards\":[\"/dev/x\"],\"start\":null}]}"),
+        -1);
 }
 
 static void
