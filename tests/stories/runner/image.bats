@@ -31,9 +31,11 @@ prepare() {
 }
 
 outside() {
-    ls /
-    ls -la /etc /bin /usr "$HOME_DIR" "$HOME_DIR/images"
-    ls -d /tmp/evil* 2>/dev/null || true
+    ls / "$HOME_DIR"
+    ls -la "$HOME_DIR/images"
+    sha256sum /etc/passwd /etc/shadow /etc/group
+    stat -c '%n %a %u' /etc /tmp /bin/sh
+    find /etc /tmp -maxdepth 1 -name '*evil*' -o -name stolen -o -name fifo
 }
 
 # hostile NAME TAR WORDS: preparing must fail with those words and change
