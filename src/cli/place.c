@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "cli/client.h"
+
 #define ROOT "/api/v1"
 
 enum level {
@@ -53,6 +55,7 @@ levels_of(enum kind kind)
     case KIND_BINDING:
     case KIND_HOLD:
     case KIND_RECEIPT:
+    case KIND_SOURCE:
     case KIND_FACT:
     case KIND_EVENT:
     case KIND_COUNT:
@@ -191,7 +194,8 @@ place_kind(const char *noun, enum kind *kind_out, struct error *err)
     *kind_out = schema_find(noun);
     if (*kind_out != KIND_NONE && levels_of(*kind_out) != LEVEL_NONE)
         return 0;
-    (void)error_set(err, ERROR_INVALID, "there are no \"%.60s\"", noun);
+    (void)error_set(err, ERROR_INVALID, "\"%.60s\" is no kind of object",
+                    noun);
     return error_help(err, "`bulkhead get --help` lists the nouns");
 }
 
@@ -228,6 +232,89 @@ place_object(const struct cli *cli, enum kind kind, const char *name,
     buffer_printf(&path, "%s/", collection);
     http_encode(&path, name);
     *path_out = arena_strdup(cli->arena, path.bytes);
+    return 0;
+}
+
+/* One collection that may hold the subject; not there is no failure. */
+static int
+look_in(const struct cli *cli, const char *collection, const char *name,
+        const char **id_out, struct error *err)
+{
+    scoped_buffer path = { 0 };
+    scoped_json answer = NULL;
+    const char *id;
+
+    buffer_printf(&path, "%s/", collection);
+    http_encode(&path, name);
+    if (client_get(cli, path.bytes, &answer, err) != 0)
+        return err->code == ERROR_NOT_FOUND || err->code == ERROR_DENIED ? 0
+                                                                         : -1;
+    id = json_string_value(json_object_get(answer, "id"));
+    if (id != NULL)
+        *id_out = arena_strdup(cli->arena, id);
+    return 0;
+}
+
+static int
+find_subject(const struct cli *cli, const char *name, bool user,
+             const char **id_out, struct error *err)
+{
+    static const enum level user_levels[] = { LEVEL_TENANT, LEVEL_PLATFORM };
+
+    if (!user) {
+        scoped_buffer path = { 0 };
+
+        if (cli->project == NULL || cli->tenant == NULL)
+            return 0;
+        if (level_path(cli, LEVEL_PROJECT, &path, err) != 0)
+            return -1;
+        buffer_add_text(&path, "/serviceaccounts");
+        return look_in(cli, path.bytes, name, id_out, err);
+    }
+    for (size_t i = 0; i < 2 && *id_out == NULL; i++) {
+        scoped_buffer path = { 0 };
+
+        if (user_levels[i] == LEVEL_TENANT && cli->tenant == NULL)
+            continue;
+        if (level_path(cli, user_levels[i], &path, err) != 0)
+            return -1;
+        buffer_add_text(&path, "/users");
+        if (look_in(cli, path.bytes, name, id_out, err) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+int
+place_subject(const struct cli *cli, const char *text, const char **id_out,
+              struct error *err)
+{
+    static const char user[] = "user/", account[] = "serviceaccount/";
+    bool is_user = strncmp(text, user, strlen(user)) == 0;
+    bool is_account = strncmp(text, account, strlen(account)) == 0;
+    const char *name = text + (is_user      ? strlen(user)
+                               : is_account ? strlen(account)
+                                            : 0);
+    const char *id = NULL;
+
+    if (strncmp(text, "us_", 3) == 0 || strncmp(text, "sa_", 3) == 0) {
+        *id_out = text;
+        return 0;
+    }
+    if (!is_account && find_subject(cli, name, true, &id, err) != 0)
+        return -1;
+    if (!is_user && id == NULL &&
+        find_subject(cli, name, false, &id, err) != 0)
+        return -1;
+    if (id == NULL) {
+        (void)error_set(err, ERROR_INVALID,
+                        "there is no user or service account \"%.60s\" here",
+                        text);
+        return error_help(err, "a user is looked for in the tenant (-t), "
+                               "then in the platform; a service account in "
+                               "the project (-p)");
+    }
+    *id_out = id;
     return 0;
 }
 

@@ -94,10 +94,12 @@ prepare_removed(struct loop *loop, const struct changes *changes,
     }
 }
 
-/* Facts are numbered here: dense within this process's epoch. */
+/* Facts of bindings are numbered here: dense within this process's epoch. */
 static void
 number_fact(struct loop *loop, struct fact *fact)
 {
+    if (fact->epoch != 0) /* a producer's own number */
+        return;
     fact->epoch = loop->epoch;
     fact->sequence = ++loop->fact_sequence;
 }

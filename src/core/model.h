@@ -449,6 +449,15 @@ struct receipt { /* below the subject */
     int64_t expires_ms;
 };
 
+/* A producer of usage counters (a gateway, a node's agent) below the platform:
+ * its name is the facts' source.  What it sent last is what tells a repeat. */
+struct source {
+    struct object object;
+    int64_t epoch;      /* 0 before the first fact */
+    int64_t sequence;   /* last accepted in this epoch */
+    uint8_t digest[32]; /* of what was accepted last */
+};
+
 enum usage_class { USAGE_BOUND, USAGE_RESERVED, USAGE_IDLE, USAGE_SCRUB,
                    USAGE_MAINTENANCE, USAGE_UNHEALTHY, USAGE_UNKNOWN };
 /* Ids as in the store: a fact outlives the objects that it names. */

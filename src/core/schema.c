@@ -354,6 +354,11 @@ static const struct field receipt_fields[] = {
     DOC(receipt, answer, FIELD_SECRET, "stored answer"),
     TIME(receipt, expires_ms, 0, "forgotten at"),
 };
+static const struct field source_fields[] = {
+    AMOUNT(source, epoch, FIELD_PLATFORM, "count of its starts"),
+    AMOUNT(source, sequence, FIELD_PLATFORM, "last accepted"),
+    BYTES(source, digest, FIELD_SECRET, "of what was accepted last"),
+};
 static const struct field fact_fields[] = {
     TEXT(fact, source, 0, "who counted"),
     AMOUNT(fact, epoch, 0, "of the source"),
@@ -441,6 +446,8 @@ static const struct schema schemas[KIND_COUNT] = {
          "Something that needs a person."),
     KIND(RECEIPT, receipt, "receipts", "rc", LIFE_OBJECT,
          "The stored answer of an Idempotency-Key."),
+    KIND(SOURCE, source, "sources", "so", LIFE_OBJECT,
+         "A producer of usage counters."),
     KIND(FACT, fact, "facts", "fa", LIFE_HISTORY, "Metered usage."),
     KIND(EVENT, event, "events", "ev", LIFE_HISTORY, "An audit record."),
 };

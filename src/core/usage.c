@@ -41,7 +41,6 @@ emit(struct changes *changes, const struct piece *piece, int64_t from_ms,
                                       card->object.self, "");
 
     memcpy(fact->source, "bulkheadd", sizeof("bulkheadd"));
-    fact->sequence = (int64_t)fact->object.seq;
     fact->from_ms = from_ms;
     fact->to_ms = to_ms;
     fact->usage = (int)piece->usage;
@@ -158,4 +157,103 @@ void
 usage_start(struct changes *changes, struct card *card)
 {
     card->cut_ms = changes->context.now_ms;
+}
+
+/* --- counters --- */
+
+static int
+check_count(const struct changes *changes, const struct usage_count *count,
+            struct error *err)
+{
+    if (schema_check_name("/source", count->source, err) != 0)
+        return -1;
+    if (count->epoch < 1 || count->sequence < 1)
+        return error_field(err, "/sequence",
+                           "epoch %lld and sequence %lld must be 1 or more",
+                           (long long)count->epoch,
+                           (long long)count->sequence);
+    if (count->meter == METER_CARD_HOUR)
+        return error_field(err, "/meter",
+                           "card time is metered from bindings alone");
+    if (count->quantity < 0 || count->quantity > AMOUNT_MAX)
+        return error_field(err, "/quantity", "%lld is not 0 to %lld",
+                           (long long)count->quantity, (long long)AMOUNT_MAX);
+    if (count->from_ms < 0 || count->from_ms >= count->to_ms ||
+        count->to_ms > changes->context.now_ms ||
+        hour_start(count->from_ms) != hour_start(count->to_ms - 1))
+        return error_field(err, "/from",
+                           "%lld to %lld is not within one past hour",
+                           (long long)count->from_ms,
+                           (long long)count->to_ms);
+    if (strlen(count->model) >= sizeof(((struct fact *)0)->model))
+        return error_field(err, "/model", "the model's name is too long");
+    if (change_get(changes, count->project) == NULL ||
+        count->project.kind != KIND_PROJECT)
+        return error_field(err, "/project", "there is no such project");
+    return 0;
+}
+
+static enum usage_verdict
+judge_count(const struct source *source, const struct usage_count *count)
+{
+    if (source == NULL || count->epoch > source->epoch)
+        return count->sequence == 1 ? USAGE_ACCEPTED : USAGE_GAP;
+    if (count->epoch < source->epoch || count->sequence < source->sequence)
+        return USAGE_OLDER;
+    if (count->sequence > source->sequence)
+        return count->sequence == source->sequence + 1 ? USAGE_ACCEPTED
+                                                       : USAGE_GAP;
+    return memcmp(source->digest, count->digest.bytes,
+                  sizeof(source->digest)) == 0
+               ? USAGE_DUPLICATE
+               : USAGE_CONFLICT;
+}
+
+static void
+add_count(struct changes *changes, const struct usage_count *count)
+{
+    struct fact *fact = change_create(changes, KIND_FACT, count->project, "");
+
+    memcpy(fact->source, count->source, strlen(count->source) + 1);
+    memcpy(fact->model, count->model, strlen(count->model) + 1);
+    fact->epoch = count->epoch;
+    fact->sequence = count->sequence;
+    fact->from_ms = count->from_ms;
+    fact->to_ms = count->to_ms;
+    fact->usage = USAGE_BOUND;
+    fact->meter = (int)count->meter;
+    fact->quantity = count->quantity;
+    fact->tenant = world_scope(changes->world, count->project);
+    fact->project = count->project;
+    fact->user = count->user;
+    fact->workload = count->workload;
+    fact->price_nano = price_at(changes->world, count->meter, count->model,
+                                fact->tenant, count->from_ms);
+}
+
+int
+usage_count(struct changes *changes, const struct usage_count *count,
+            enum usage_verdict *verdict_out, struct error *err)
+{
+    struct ref platform = world_platform_ref(changes->world);
+    struct ref ref;
+    struct source *source;
+    enum usage_verdict verdict;
+
+    if (check_count(changes, count, err) != 0)
+        return -1;
+    ref = world_find_name(changes->world, KIND_SOURCE, platform,
+                          count->source);
+    verdict = judge_count(change_get(changes, ref), count);
+    if (verdict == USAGE_ACCEPTED) {
+        source = ref_is_none(ref) ? change_create(changes, KIND_SOURCE,
+                                                  platform, count->source)
+                                  : change_update(changes, ref);
+        source->epoch = count->epoch;
+        source->sequence = count->sequence;
+        memcpy(source->digest, count->digest.bytes, sizeof(source->digest));
+        add_count(changes, count);
+    }
+    *verdict_out = verdict;
+    return 0;
 }

@@ -35,4 +35,38 @@ void usage_start(struct changes *changes, struct card *card);
 enum usage_class usage_remainder(const struct changes *changes,
                                  struct ref card);
 
+/*
+ * Counters: tokens, requests, storage, egress, sent by a producer as facts
+ * (source, epoch, sequence).  Sequences are dense from 1 within an epoch, and
+ * epochs rise, so a repeat is told from a gap without looking into history.
+ */
+struct usage_count {
+    const char *source; /* name of the producer, FIELD_NAME */
+    int64_t epoch;      /* >= 1, rises with each start of the producer */
+    int64_t sequence;   /* 1, 2, ... in the epoch */
+    struct digest digest; /* of the message as it came */
+    enum price_meter meter; /* not METER_CARD_HOUR: that is bindings' */
+    int64_t quantity;       /* units of the meter, 0..AMOUNT_MAX */
+    int64_t from_ms, to_ms; /* when it was used, within one hour of the UTC
+                               calendar; from_ms < to_ms <= now */
+    struct ref project;     /* who pays */
+    struct ref user;        /* or none */
+    struct ref workload;    /* or none */
+    const char *model;      /* "": none */
+};
+
+enum usage_verdict {
+    USAGE_ACCEPTED,  /* the set holds the fact */
+    USAGE_DUPLICATE, /* the same was accepted last: no effect, a success */
+    USAGE_OLDER,     /* before the last one: the store tells whether it is a
+                        duplicate; no effect */
+    USAGE_CONFLICT,  /* same id, other content */
+    USAGE_GAP,       /* one or more before it are missing */
+};
+
+/* The producer has cut at hours.  Fails with ERROR_INVALID when a member is
+ * out of its range or the project is gone. */
+int usage_count(struct changes *changes, const struct usage_count *count,
+                enum usage_verdict *verdict_out, struct error *err);
+
 #endif

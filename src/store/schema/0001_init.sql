@@ -507,6 +507,20 @@ CREATE TABLE "receipt" (
     "expires_ms" INTEGER,
     "live" INTEGER NOT NULL DEFAULT 1
 ) STRICT;
+CREATE TABLE "source" (
+    "id" TEXT NOT NULL PRIMARY KEY,
+    "seq" INTEGER,
+    "version" INTEGER,
+    "revision" INTEGER,
+    "created_ms" INTEGER,
+    "updated_ms" INTEGER,
+    "parent" TEXT,
+    "name" TEXT,
+    "epoch" INTEGER,
+    "sequence" INTEGER,
+    "digest" TEXT,
+    "live" INTEGER NOT NULL DEFAULT 1
+) STRICT;
 CREATE TABLE "fact" (
     "id" TEXT NOT NULL,
     "seq" INTEGER,

@@ -443,6 +443,85 @@ secrets_and_platform_fields_do_not_show(void **state)
     assert_non_null(json_object_get(platform_json, "number"));
 }
 
+/* Sends one count of input tokens; applies what was accepted. */
+static enum usage_verdict
+count_tokens(struct scene *scene, int64_t epoch, int64_t sequence,
+             int64_t quantity)
+{
+    struct changes *changes = begin(scene);
+    struct usage_count count = {
+        .source = "gateway-1",
+        .epoch = epoch,
+        .sequence = sequence,
+        .meter = METER_TOKEN_IN,
+        .quantity = quantity,
+        .from_ms = scene->now_ms - 1000,
+        .to_ms = scene->now_ms,
+        .project = scene->project,
+        .model = "bigram",
+    };
+    enum usage_verdict verdict = USAGE_GAP;
+    struct error err;
+
+    digest_of(&quantity, sizeof(quantity), &count.digest);
+    assert_int_equal(usage_count(changes, &count, &verdict, &err), 0);
+    if (verdict == USAGE_ACCEPTED)
+        assert_int_equal(changes->count, 2);
+    else
+        assert_true(change_is_empty(changes));
+    world_apply(scene->world, changes);
+    return verdict;
+}
+
+static void
+a_counter_is_taken_once_and_in_order(void **state)
+{
+    struct scene *scene = *state;
+
+    scene->now_ms += 5000;
+    assert_int_equal(count_tokens(scene, 1, 2, 10), USAGE_GAP);
+    assert_int_equal(count_tokens(scene, 1, 1, 10), USAGE_ACCEPTED);
+    assert_int_equal(count_tokens(scene, 1, 1, 10), USAGE_DUPLICATE);
+    assert_int_equal(count_tokens(scene, 1, 1, 11), USAGE_CONFLICT);
+    assert_int_equal(count_tokens(scene, 1, 3, 10), USAGE_GAP);
+    assert_int_equal(count_tokens(scene, 1, 2, 0), USAGE_ACCEPTED);
+    assert_int_equal(count_tokens(scene, 1, 1, 10), USAGE_OLDER);
+    assert_int_equal(count_tokens(scene, 2, 2, 10), USAGE_GAP);
+    assert_int_equal(count_tokens(scene, 2, 1, 10), USAGE_ACCEPTED);
+    assert_int_equal(count_tokens(scene, 1, 3, 10), USAGE_OLDER);
+}
+
+static void
+counters_out_of_range_are_refused(void **state)
+{
+    struct scene *scene = *state;
+    const struct usage_count good = {
+        .source = "gateway-1", .epoch = 1, .sequence = 1,
+        .meter = METER_REQUEST, .quantity = 1,
+        .from_ms = scene->now_ms, .to_ms = scene->now_ms + 1000,
+        .project = scene->project, .model = "",
+    };
+    struct usage_count bad[7];
+    enum usage_verdict verdict;
+    struct error err;
+
+    scene->now_ms += 1000;
+    for (size_t i = 0; i < 7; i++)
+        bad[i] = good;
+    bad[0].quantity = -1;
+    bad[1].quantity = INT64_MAX;
+    bad[2].to_ms = scene->now_ms + 1;
+    bad[3].from_ms -= HOUR_MS;
+    bad[4].meter = METER_CARD_HOUR;
+    bad[5].project = scene->tenant;
+    bad[6].source = "Not a name";
+    for (size_t i = 0; i < 7; i++)
+        assert_int_equal(usage_count(begin(scene), &bad[i], &verdict, &err),
+                         -1);
+    assert_int_equal(usage_count(begin(scene), &good, &verdict, &err), 0);
+    assert_int_equal(verdict, USAGE_ACCEPTED);
+}
+
 static void
 a_moved_object_changes_lists(void **state)
 {
@@ -483,6 +562,8 @@ main(void)
         T(values_come_back_from_the_store_as_they_went),
         T(bodies_are_read_strictly_and_errors_name_field_rule_and_value),
         T(secrets_and_platform_fields_do_not_show),
+        T(a_counter_is_taken_once_and_in_order),
+        T(counters_out_of_range_are_refused),
         T(a_moved_object_changes_lists),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
