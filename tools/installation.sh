@@ -72,10 +72,34 @@ installation_running() {
     [ -e "$run/$1.pid" ] && kill -0 "$(cat "$run/$1.pid")" 2>/dev/null
 }
 
+# systemd runs the programs where it runs and the installation is to stay.
+installation_systemd() {
+    [ -d /run/systemd/system ] && [ -z "${once:-}" ] && [ "${BUILD}" = release ]
+}
+
+# A file of deploy/systemd with the paths of this installation.
+installation_unit() {
+    sed -e "s|@DATA@|$data|g; s|@RUN@|$run|g; s|@PORT@|$port|g" \
+        -e "s|@NODE@|$(jq -r .node "$data/estate.json")|g" "deploy/systemd/$1"
+}
+
+installation_service() {
+    local unit=bulkhead-$1.service
+
+    [ "$1" != bulkheadd ] || unit=bulkheadd.service
+    installation_unit bulkhead.tmpfiles >/etc/tmpfiles.d/bulkhead.conf &&
+        installation_unit "$unit" >"/etc/systemd/system/$unit" &&
+        systemctl daemon-reload && systemctl enable -q --now "$unit"
+}
+
 # installation_daemon NAME USER COMMAND...: under supervision, once.
 installation_daemon() {
     local name=$1 user=$2
     shift 2
+    if installation_systemd; then
+        installation_service "$name"
+        return
+    fi
     installation_running "$name" && return 0
     if [ "$user" != root ]; then
         set -- setpriv --reuid "$user" --regid "$user" --clear-groups --no-new-privs --inh-caps=-all -- "$@"
@@ -152,6 +176,9 @@ installation_admin() {
 installation_stop() {
     local name pid
 
+    if installation_systemd; then
+        systemctl disable -q --now bulkhead-agent bulkhead-runner bulkheadd bulkhead-signer
+    fi
     for name in agent runner bulkheadd signer; do
         [ -e "$run/$name.pid" ] || continue
         pid=$(cat "$run/$name.pid")
