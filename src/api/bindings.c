@@ -21,6 +21,7 @@ struct timeline {
     const char *instance;
     char workload[ID_TEXT_MAX]; /* "": any */
     json_t *items;
+    json_t *names; /* of what the rows refer to */
     int64_t count;
 };
 
@@ -57,6 +58,10 @@ bindings_read(const struct granted *granted, struct exchange *exchange,
         read_id(exchange, "instance", KIND_INSTANCE, &line->instance, err) !=
             0)
         return -1;
+    line->names = json_object();
+    history_add_names(granted, KIND_CARD, line->names);
+    history_add_names(granted, KIND_WORKLOAD, line->names);
+    history_add_names(granted, KIND_PROJECT, line->names);
     return 0;
 }
 
@@ -130,10 +135,12 @@ bindings_history(struct exchange *exchange, struct store_reader *reader,
     line->items = json_array();
     if (select_timeline(reader, line, err) != 0) {
         json_decref(line->items);
+        json_decref(line->names);
         return -1;
     }
     answer_json(&exchange->answer, 200,
-                json_pack("{s:o, s:b}", "items", line->items, "complete",
+                json_pack("{s:o, s:o, s:b}", "items", line->items, "names",
+                          line->names, "complete",
                           line->count < BINDINGS_MAX));
     return 0;
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #define DAY_MS (24 * 3600 * INT64_C(1000))
+#define NAMES_MAX 2000
 
 static int
 compare_texts(const void *a, const void *b)
@@ -66,4 +67,22 @@ history_window(const struct exchange *exchange, int64_t now_ms,
     *from_ms_out = from_ms;
     *to_ms_out = to_ms;
     return 0;
+}
+
+void
+history_add_names(const struct granted *granted, enum kind kind,
+                  json_t *names)
+{
+    const struct world *world = granted_world(granted);
+    int left = NAMES_MAX;
+    world_each(world, kind, ref) {
+        char id[ID_TEXT_MAX];
+        if (!access_visible(granted, ref))
+            continue;
+        if (left-- == 0)
+            return;
+        object_id_text(world, ref, id);
+        json_object_set_new(names, id,
+                            json_string(world_object(world, ref)->name));
+    }
 }

@@ -27,4 +27,9 @@ int history_window(const struct exchange *exchange, int64_t now_ms,
                    int64_t *from_ms_out, int64_t *to_ms_out,
                    struct error *err);
 
+/* Adds names ({id: name}) of the kind's objects that the asker may see, of
+ * the first few thousand. */
+void history_add_names(const struct granted *granted, enum kind kind,
+                       json_t *names);
+
 #endif

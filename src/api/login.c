@@ -31,6 +31,7 @@ struct login {
     char hash[128]; /* "": no such account */
     struct id user;
     bool right;
+    const char *source; /* whose failures are counted */
     char token[TOKEN_TEXT_MAX];
     struct digest digest;
     struct ref session;
@@ -128,7 +129,8 @@ refuse_login(struct loop *loop, struct exchange *exchange, bool known)
     else
         execute_anonymous(loop, &request, "session.create", "no such account");
     loop_counter(loop, "login.refused_ms", exchange->now_ms, NULL, 0);
-    state_failed_try(exchange->api, exchange->source);
+    const struct login *login = exchange->data;
+    state_failed_try(exchange->api, login->source);
     error_set(&exchange->error, ERROR_UNAUTHENTICATED,
               "name or password is wrong, or the account is locked");
     exchange_fail(exchange);
@@ -188,8 +190,12 @@ login_start(struct exchange *exchange)
     login->name = body_text(exchange, "name");
     login->tenant = body_text(exchange, "tenant");
     login->password = body_text(exchange, "password");
-    if (state_may_try(exchange->api, exchange->source, &exchange->error) !=
-        0) {
+    login->source = state_source(
+        exchange,
+        arena_printf(exchange->arena, "%s/%s",
+                     login->tenant == NULL ? "" : login->tenant,
+                     login->name));
+    if (state_may_try(exchange->api, login->source, &exchange->error) != 0) {
         give_up(exchange);
         return;
     }

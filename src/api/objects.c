@@ -31,6 +31,26 @@ objects_json(const struct granted *granted, struct ref ref, const void *image)
     return value;
 }
 
+void
+objects_add_names(const struct granted *granted, const json_t *item,
+                  json_t *names)
+{
+    const struct world *world = granted_world(granted);
+    const char *key;
+    json_t *value;
+    json_object_foreach((json_t *)(uintptr_t)item, key, value) {
+        const char *text = json_string_value(value);
+        if (text == NULL || strcmp(key, "id") == 0 ||
+            json_object_get(names, text) != NULL)
+            continue;
+        struct ref ref = object_find_text(world, text);
+        const struct object *object = world_object(world, ref);
+        if (object != NULL && object->name[0] != '\0' &&
+            access_visible(granted, ref))
+            json_object_set_new(names, text, json_string(object->name));
+    }
+}
+
 /* --- lists --- */
 
 int
@@ -48,6 +68,7 @@ page_begin(struct page *page, const struct granted *granted,
                                        &page->after, err) != 0)
         return -1;
     page->items = json_array();
+    page->names = json_object();
     return 0;
 }
 
@@ -92,6 +113,7 @@ page_add(struct page *page, struct ref ref, json_t *item)
 {
     page->last = world_object(granted_world(page->granted), ref)->seq;
     page->count++;
+    objects_add_names(page->granted, item, page->names);
     json_array_append_new(page->items, item);
 }
 
@@ -109,8 +131,8 @@ page_end(struct page *page, struct ref scope)
         next = json_string(text);
     }
     answer_json(&exchange->answer, 200,
-                json_pack("{s:o, s:o, s:I}", "items", page->items, "next",
-                          next, "revision",
+                json_pack("{s:o, s:o, s:o, s:I}", "items", page->items,
+                          "names", page->names, "next", next, "revision",
                           (json_int_t)world_revision(world, scope)));
 }
 
@@ -184,9 +206,19 @@ int
 objects_get(const struct granted *granted, struct exchange *exchange,
             struct error *err)
 {
-    (void)err;
     struct ref ref = granted_object(granted);
-    answer_json(&exchange->answer, 200, objects_json(granted, ref, NULL));
+    json_t *object = objects_json(granted, ref, NULL);
+    int64_t wish;
+    if (exchange_int(exchange, "names", 0, 1, 0, &wish, err) != 0) {
+        json_decref(object);
+        return -1;
+    }
+    if (wish == 1) {
+        json_t *names = json_object();
+        objects_add_names(granted, object, names);
+        json_object_set_new(object, "names", names);
+    }
+    answer_json(&exchange->answer, 200, object);
     answer_etag(&exchange->answer,
                 world_object(granted_world(granted), ref)->version);
     return 0;

@@ -15,11 +15,17 @@
 json_t *objects_json(const struct granted *granted, struct ref ref,
                      const void *image);
 
+/* Adds to names ({id: name}) what the texts of item refer to, as far as the
+ * asker may see it, so that a list reads without further questions. */
+void objects_add_names(const struct granted *granted, const json_t *item,
+                       json_t *names);
+
 /* One page of a list: items are offered in the order of seq. */
 struct page {
     const struct granted *granted;
     struct exchange *exchange;
     json_t *items;
+    json_t *names;     /* of what the items refer to */
     const char *name;  /* filters, NULL: none */
     const char *state;
     uint64_t after;

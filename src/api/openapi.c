@@ -310,10 +310,13 @@ success_content(const struct route *route)
     if (route->flags & ROUTE_LIST)
         return content(
             "application/json",
-            json_pack("{s:s, s:{s:{s:s, s:o}, s:{s:[s,s]}, s:{s:s}}}", "type",
-                      "object", "properties", "items", "type", "array",
-                      "items", reference(name), "next", "type", "string",
-                      "null", "revision", "type", "integer"));
+            json_pack("{s:s, s:{s:{s:s, s:o}, s:{s:s, s:{s:s}}, s:{s:[s,s]}, "
+                      "s:{s:s}}}",
+                      "type", "object", "properties", "items", "type",
+                      "array", "items", reference(name), "names", "type",
+                      "object", "additionalProperties", "type", "string",
+                      "next", "type", "string", "null", "revision", "type",
+                      "integer"));
     if (route->handle.read == objects_get || (route->flags & ROUTE_CONTENT))
         return content("application/json", reference(name));
     return NULL;

@@ -52,7 +52,7 @@ const struct body_field password_body[] = {
     READ(GET, p, k##_LIST, k, ROUTE_LIST | ROUTE_WATCH, NULL, objects_list,   \
          NULL, NULL)
 #define GET(p, k, one)                                                        \
-    READ(GET, p "/" one, k##_GET, k, 0, NULL, objects_get, NULL, NULL)
+    READ(GET, p "/" one, k##_GET, k, 0, "names", objects_get, NULL, NULL)
 #define CREATE(p, k)                                                          \
     WRITE(POST, p, k##_CREATE, k, ROUTE_CREATES | ROUTE_CONTENT, NULL,        \
           objects_create, NULL, objects_answer, NULL)

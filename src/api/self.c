@@ -38,12 +38,17 @@ list_grants(const struct granted *granted, struct ref subject)
     world_each_index(world, KIND_GRANT, 0, subject, ref) {
         const struct grant *grant = world_grant(world, ref);
         const struct object *role = world_object(world, grant->role);
+        const struct object *node;
         json_t *item = json_object();
         set_ref(item, "node", world, grant->object.parent);
         json_object_set_new(item, "role",
                             role == NULL ? json_null()
                                          : json_string(role->name));
         set_time(item, "to", grant->to_ms);
+        node = world_object(world, grant->object.parent);
+        json_object_set_new(item, "at", json_pack("s++", schema_get(
+                (enum kind)grant->object.parent.kind)->name, " ",
+                node == NULL ? "" : node->name));
         json_array_append_new(list, item);
     }
     return list;
@@ -68,6 +73,10 @@ self_whoami(const struct granted *granted, struct exchange *exchange,
     json_object_set_new(body, "name", json_string(subject->name));
     set_ref(body, "tenant", world,
             scope.kind == KIND_TENANT ? scope : (struct ref){0});
+    json_object_set_new(body, "tenant_name",
+                        scope.kind == KIND_TENANT
+                            ? json_string(world_object(world, scope)->name)
+                            : json_null());
     set_ref(body, "credential", world, actor->credential);
     set_time(body, "proved", actor->proved_ms);
     set_time(body, "expires",
@@ -132,7 +141,9 @@ self_can_i(const struct granted *granted, struct exchange *exchange,
     struct granted viewer;
     struct access_verdict verdict;
     if (verb < 0)
-        return error_field(err, "verb", "verb names no verb");
+        return error_field(err, "verb", "\"%.60s\" is no verb; verbs are a "
+                                       "kind and an action: workload.create",
+                           name == NULL ? "" : name);
     struct ref object = text == NULL
                             ? granted_actor(granted)->subject
                             : object_find_text(world, text);
@@ -199,13 +210,16 @@ int
 self_check_password(struct exchange *exchange, struct error *err)
 {
     struct proof *proof = exchange->data;
-    if (state_may_try(exchange->api, exchange->source, err) != 0)
+    char account[2 * DIGEST_SIZE + 1];
+    hex_encode(exchange->token, DIGEST_SIZE, account);
+    const char *source = state_source(exchange, account);
+    if (state_may_try(exchange->api, source, err) != 0)
         return -1;
     proof->right =
         password_verify(proof->hash[0] == '\0' ? NULL : proof->hash,
                         proof->password, exchange->api->options.password_cost);
     if (!proof->right)
-        state_failed_try(exchange->api, exchange->source);
+        state_failed_try(exchange->api, source);
     return 0;
 }
 

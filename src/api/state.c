@@ -213,6 +213,17 @@ failures_of(struct api *api, const char *source)
     return failures;
 }
 
+const char *
+state_source(const struct exchange *exchange, const char *account)
+{
+    const char *source = exchange->source;
+    bool local = source[0] == '\0' || strncmp(source, "127.", 4) == 0 ||
+                 strcmp(source, "::1") == 0;
+    if (!local)
+        return source;
+    return arena_printf(exchange->arena, "%s %s", source, account);
+}
+
 int
 state_may_try(struct api *api, const char *source, struct error *err)
 {

@@ -81,6 +81,11 @@ void state_forget(struct exchange *exchange);
 int state_task_begin(struct api *api, struct error *err);
 void state_task_end(struct api *api);
 
+/* Who tries: the address, and for local ones, which all clients behind a
+ * proxy share, the account too, so that one of them cannot shut out the rest.
+ * In the exchange's arena. */
+const char *state_source(const struct exchange *exchange,
+                         const char *account);
 /* May this source try a password or a secret?  ERROR_RATE when it failed too
  * often lately. */
 int state_may_try(struct api *api, const char *source, struct error *err);

@@ -17,7 +17,6 @@
  */
 
 #define GROUPS_MAX 5
-#define NAMES_MAX 2000
 
 enum group {
     GROUP_TENANT,
@@ -75,8 +74,9 @@ add_group(struct report *report, const char *text, size_t size,
         report->groups[report->group_count++] = (enum group)i;
         return 0;
     }
-    return error_field(err, "group", "\"%.*s\" is no group", (int)size,
-                       text);
+    return error_field(err, "group", "\"%.*s\" is no group; groups are tenant, project, "
+                       "user, workload, class, pool, model%s",
+                       (int)size, text, platform ? ", node, card" : "");
 }
 
 static int
@@ -174,25 +174,6 @@ add_live(const struct world *world, struct report *report,
     add_use(report, &use);
 }
 
-/* Names for the ids that a report of this node may show. */
-static void
-add_names(const struct granted *granted, struct report *report,
-          enum kind kind)
-{
-    const struct world *world = granted_world(granted);
-    int left = NAMES_MAX;
-    world_each(world, kind, ref) {
-        char id[ID_TEXT_MAX];
-        if (!access_visible(granted, ref))
-            continue;
-        if (left-- == 0)
-            return;
-        object_id_text(world, ref, id);
-        json_object_set_new(report->names, id,
-                            json_string(world_object(world, ref)->name));
-    }
-}
-
 static void
 name_groups(const struct granted *granted, struct report *report)
 {
@@ -205,7 +186,9 @@ name_groups(const struct granted *granted, struct report *report)
     report->names = json_object();
     for (size_t i = 0; i < report->group_count; i++)
         if (kinds[report->groups[i]] != KIND_NONE)
-            add_names(granted, report, kinds[report->groups[i]]);
+            history_add_names(granted, kinds[report->groups[i]],
+                              report->names);
+    history_add_names(granted, KIND_SERVICEACCOUNT, report->names);
 }
 
 int
@@ -342,10 +325,12 @@ static json_t *
 describe_use(const struct report *report, const struct use *use,
              int64_t quantity, int64_t cost)
 {
-    json_t *item = json_pack("{s:s, s:s, s:I, s:I}", "usage", use->usage,
+    bool card_time = strcmp(use->meter, "card_hour") == 0;
+    json_t *item = json_pack("{s:s, s:s, s:I, s:s, s:I}", "usage", use->usage,
                              "meter", use->meter, "quantity",
-                             (json_int_t)quantity, "cost_nano",
-                             (json_int_t)cost);
+                             (json_int_t)quantity, "unit",
+                             card_time ? "milli_card_ms" : use->meter,
+                             "cost_nano", (json_int_t)cost);
     for (size_t i = 0; i < report->group_count; i++) {
         const char *key = use->keys[i];
         json_object_set_new(item, group_names[report->groups[i]],
