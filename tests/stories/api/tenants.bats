@@ -10,7 +10,7 @@ never=aaaaaaaaaaaaaaaaaaaaaaaaaa
     must ann GET /tenants "" 200
     [ "$(field '.items | length')" = 1 ]
     [ "$(field '.items[0].name')" = research ]
-    [ "$(field 'keys | join(" ")')" = "items next revision" ]
+    [ "$(field 'keys | join(" ")')" = "items names next revision" ]
     must root GET /tenants "" 200
     [ "$(field '.items | length')" = 2 ]
 }
