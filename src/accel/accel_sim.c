@@ -464,6 +464,27 @@ has_open(int process_fd, const struct target *target)
     return found;
 }
 
+/* A line of maps: ADDRESS RIGHTS OFFSET MAJOR:MINOR INODE PATH. */
+static bool
+maps_target(const char *line, const struct target *target)
+{
+    unsigned long major_number;
+    unsigned long minor_number;
+    char *at;
+
+    for (int i = 0; i < 3; i++) {
+        line += strcspn(line, " ");
+        line += strspn(line, " ");
+    }
+    major_number = strtoul(line, &at, 16);
+    if (*at != ':')
+        return false;
+    minor_number = strtoul(at + 1, &at, 16);
+    return strtoumax(at, NULL, 10) == target->ino &&
+           makedev((unsigned)major_number, (unsigned)minor_number) ==
+               target->dev;
+}
+
 /* A file stays in use through a mapping after its descriptor is closed. */
 static bool
 has_mapped(int process_fd, const struct target *target)
@@ -478,16 +499,8 @@ has_mapped(int process_fd, const struct target *target)
             (void)close(fd);
         return false;
     }
-    while (!found && fgets(line, sizeof(line), file) != NULL) {
-        unsigned major_number;
-        unsigned minor_number;
-        uintmax_t inode;
-
-        if (sscanf(line, "%*s %*s %*s %x:%x %ju", &major_number, &minor_number,
-                   &inode) == 3)
-            found = inode == target->ino &&
-                    makedev(major_number, minor_number) == target->dev;
-    }
+    while (!found && fgets(line, sizeof(line), file) != NULL)
+        found = maps_target(line, target);
     (void)fclose(file);
     return found;
 }

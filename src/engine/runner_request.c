@@ -203,7 +203,7 @@ read_argv(struct arena *arena, const json_t *object, struct runner_start *out,
         out->argv[i] = arena_strdup(arena, json_string_value(item));
     }
     out->argc = json_array_size(list);
-    if (out->argc > 0 && out->argv[0][0] == '\0')
+    if (out->argv[0] != NULL && out->argv[0][0] == '\0')
         return error_field(err, "/argv", "the program's name is empty");
     return 0;
 }

@@ -38,12 +38,15 @@ answer_node(struct node *node, const struct runner_request *request,
     const struct policy *policy = node->policy;
     struct utsname system;
     struct sysinfo memory;
+    json_int_t memory_mib;
     int64_t count = 0;
 
     (void)request;
     (void)asked;
     if (uname(&system) != 0 || sysinfo(&memory) != 0)
         return error_set(err, ERROR_INTERNAL, "facts: %s", strerror(errno));
+    memory_mib =
+        (json_int_t)memory.totalram * (json_int_t)memory.mem_unit / 1048576;
     node_lock(node);
     for (const struct instance *at = node->first; at != NULL; at = at->next)
         count++;
@@ -57,7 +60,7 @@ answer_node(struct node *node, const struct runner_request *request,
             : "",
         "simulated", node->accel.ops->simulated, "cpus",
         (json_int_t)get_nprocs(), "memory_mib",
-        (json_int_t)(memory.totalram / 1048576 * memory.mem_unit), "cgroup",
+        memory_mib, "cgroup",
         cgroup_mode_text(node->mode), "kernel", system.release, "boot_id",
         clock_boot_id(), "version", RUNNER_VERSION, "runtime", node->runtime,
         "monitor", node->monitor, "accel", node->accel.ops->name, "prefix",

@@ -225,6 +225,17 @@ container_start(const struct container *container, struct error *err)
     return run_crun(container, "start", NULL, err);
 }
 
+/* crun's first process waits at this fifo, which goes away at the start. */
+bool
+container_is_waiting(const struct container *container)
+{
+    char path[PATH_ROOM];
+
+    (void)snprintf(path, sizeof(path), "%s/crun/%s/exec.fifo",
+                   container->policy->state_dir, container->name);
+    return access(path, F_OK) == 0;
+}
+
 bool
 container_exit(const struct container *container, int *code_out,
                int64_t *time_ms_out)

@@ -42,6 +42,9 @@ int container_created(const struct container *container,
 /* Lets it run. */
 int container_start(const struct container *container, struct error *err);
 
+/* Whether it was made and never told to run. */
+bool container_is_waiting(const struct container *container);
+
 /* The exit code and when, once conmon has written it. */
 bool container_exit(const struct container *container, int *code_out,
                     int64_t *time_ms_out);

@@ -23,12 +23,11 @@ image_store_init(struct image_store *store, const struct policy *policy,
                  struct error *err)
 {
     char path[192];
-    const char *arch = "images";
 
     store->policy = policy;
     if (pthread_mutex_init(&store->lock, NULL) != 0)
         return error_set(err, ERROR_INTERNAL, "mutex");
-    (void)snprintf(path, sizeof(path), "%s/%s", policy->state_dir, arch);
+    (void)snprintf(path, sizeof(path), "%s/images", policy->state_dir);
     return file_make_directory(path, 0711, err);
 }
 
@@ -159,13 +158,14 @@ unpack_open(struct image_store *store, const struct layout *layout,
 }
 
 static int
-write_facts(const char *place, const json_t *config, const struct image *image,
-            struct error *err)
+write_facts(const struct policy *policy, const char *place,
+            const json_t *config, const struct image *image, struct error *err)
 {
-    scoped_json facts = json_pack("{s:I, s:I, s:I, s:O}", "size_bytes",
-                                  (json_int_t)image->bytes, "entries",
-                                  (json_int_t)image->entries, "skipped",
-                                  (json_int_t)image->skipped, "config", config);
+    scoped_json facts = json_pack(
+        "{s:I, s:I, s:I, s:I, s:O}", "disk_uid_base",
+        (json_int_t)policy->disk_uid_base, "size_bytes",
+        (json_int_t)image->bytes, "entries", (json_int_t)image->entries,
+        "skipped", (json_int_t)image->skipped, "config", config);
     scoped_buffer bytes = { 0 };
     char path[256];
 
@@ -225,11 +225,13 @@ unpack_into(struct image_store *store, struct arena *arena,
         unpack_open(store, &layout, manifest, root_fd, image, err) != 0)
         return -1;
     take_config(arena, config, image);
-    return write_facts(place, config, image, err);
+    return write_facts(store->policy, place, config, image, err);
 }
 
+/* An image whose files have other owners than the policy's is none. */
 static int
-read_cached(struct arena *arena, const char *place, struct image *image)
+read_cached(const struct policy *policy, struct arena *arena, const char *place,
+            struct image *image)
 {
     struct error ignored = { 0 };
     scoped_buffer bytes = { 0 };
@@ -240,7 +242,8 @@ read_cached(struct arena *arena, const char *place, struct image *image)
     if (file_read(path, JSON_SIZE_MAX, &bytes, &ignored) != 0)
         return -1;
     facts = json_read(bytes.bytes, bytes.size, &ignored);
-    if (facts == NULL)
+    if (facts == NULL || json_integer_value(json_object_get(
+                             facts, "disk_uid_base")) != policy->disk_uid_base)
         return -1;
     image->bytes = json_integer_value(json_object_get(facts, "size_bytes"));
     image->entries = json_integer_value(json_object_get(facts, "entries"));
@@ -257,7 +260,7 @@ prepare_locked(struct image_store *store, struct arena *arena,
 {
     char temporary[192];
 
-    if (read_cached(arena, place, image) == 0)
+    if (read_cached(store->policy, arena, place, image) == 0)
         return 0;
     (void)snprintf(temporary, sizeof(temporary), "%s/images/unpacking",
                    store->policy->state_dir);

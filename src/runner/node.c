@@ -258,6 +258,7 @@ adopt_place(struct node *node, const char *place)
 {
     struct error err = { 0 };
     struct instance *instance = instance_load(node->policy, place, &err);
+    struct container container;
 
     if (instance == NULL) {
         log_warn("an instance directory without a journal is removed: %s",
@@ -265,8 +266,12 @@ adopt_place(struct node *node, const char *place)
         stop_discard_place(node, place);
         return;
     }
+    container = instance_container(instance, node->policy, node->mode);
     if (!instance_is_of_boot(place))
         end_with_boot(instance);
+    else if (instance->phase == INSTANCE_RUNNING &&
+             container_is_waiting(&container))
+        instance->phase = INSTANCE_STARTING;
     instance->next = node->first;
     node->first = instance;
 }
@@ -332,6 +337,8 @@ undo_half_made(struct node *node)
     }
 }
 
+/* The revision begins with the time, so that none of an earlier runner is
+ * taken for one of this. */
 int
 node_open(struct node *node, const struct policy *policy, struct error *err)
 {
@@ -339,7 +346,7 @@ node_open(struct node *node, const struct policy *policy, struct error *err)
 
     *node = (struct node){ .policy = policy,
                            .mode = cgroup_mode_get(),
-                           .revision = 1 };
+                           .revision = clock_wall_ms() };
     node->counts_swap =
         node->mode == CGROUP_V2 ||
         access("/sys/fs/cgroup/memory/memory.memsw.limit_in_bytes", F_OK) == 0;

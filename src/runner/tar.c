@@ -235,8 +235,9 @@ static int
 finish(struct tar *tar, const struct header *header,
        const struct override *over, struct tar_entry *entry, struct error *err)
 {
-    entry->type =
-        header->type == '\0' || header->type == '7' ? '0' : header->type;
+    entry->type = header->type;
+    if (header->type == '\0' || header->type == '7')
+        entry->type = '0';
     entry->mode = number(header->mode, sizeof(header->mode));
     entry->uid =
         over->uid >= 0 ? over->uid : number(header->uid, sizeof(header->uid));
