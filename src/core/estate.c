@@ -431,7 +431,8 @@ own_hold(struct estate *estate, const struct workload *workload,
 
 /* What nominated work will use counts as used for everybody else. */
 static void
-promise(struct estate *estate, struct ref ref, int sign)
+promise_in(const struct estate *estate, struct ledger *ledger, struct ref ref,
+           int sign)
 {
     const struct workload *workload = world_workload(estate->world, ref);
     struct ref first = world_first_child(estate->world, KIND_HOLD, ref);
@@ -447,7 +448,30 @@ promise(struct estate *estate, struct ref ref, int sign)
         estate, world_hold(estate->world, first)->card)];
     quota_demand(estate->world, workload, estate->sites[part->site].pool,
                  part->memory_mib, &demand);
-    quota_charge(estate->world, &demand, &estate->promised, sign);
+    quota_charge(estate->world, &demand, ledger, sign);
+}
+
+static void
+promise(struct estate *estate, struct ref ref, int sign)
+{
+    promise_in(estate, &estate->promised, ref, sign);
+}
+
+void
+estate_earlier(const struct estate *estate, struct ref workload,
+               struct ledger *ledger_out)
+{
+    const struct world *world = estate->world;
+    struct ref hold = world_first_child(world, KIND_HOLD, workload);
+
+    ledger_copy(ledger_out, &estate->promised, estate->arena);
+    for (; !ref_is_none(hold); hold = world_next(world, hold)) {
+        struct ref other = world_parent(world, hold);
+
+        if (!ref_equal(other, workload) &&
+            ref_equal(hold, world_first_child(world, KIND_HOLD, other)))
+            promise_in(estate, ledger_out, other, -1);
+    }
 }
 
 static void

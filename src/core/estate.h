@@ -86,6 +86,10 @@ uint32_t estate_site(const struct estate *estate, struct ref node);
 
 /* Counts the holds of a workload as its own (on), or as anybody's again. */
 void estate_own(struct estate *estate, struct ref workload, bool on);
+/* What is promised to others before this workload was nominated (to all, when
+ * it is not): later nominations do not undo earlier ones. */
+void estate_earlier(const struct estate *estate, struct ref workload,
+                    struct ledger *ledger_out);
 /* Counts a run as stopped (sign 1) or not (-1): a trial. */
 void estate_gain(struct estate *estate, const struct run *run, int sign);
 /* The run is being stopped from now on. */

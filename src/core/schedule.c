@@ -5,13 +5,17 @@
 #include <string.h>
 
 #include "core/assign.h"
+#include "core/evaluate.h"
 #include "core/lifecycle.h"
 #include "core/manifest.h"
 #include "core/queue.h"
-#include "core/shortage.h"
 
 /* Waiting workloads whose reasons go into one set. */
 #define REASONS_MAX 64
+/* Finished work stays in memory that long; then it is history. */
+#define KEEP_MS (24 * INT64_C(3600000))
+/* Finished workloads that leave in one set. */
+#define RETIRE_MAX 32
 /* Nodes are heard of without a change of the world: look again this often. */
 #define LOOK_MS INT64_C(1000)
 
@@ -37,9 +41,7 @@ struct due {
 struct pass {
     struct arena *arena;
     struct estate *estate;
-    struct gate gate; /* what is used and promised */
-    struct gate soon; /* the same, releases under way taken off */
-    struct ledger balance;
+    struct gate gate;
     struct queue queue;
     struct due *dues;
     size_t due_count, due_done;
@@ -108,7 +110,21 @@ add_due(struct pass *pass, struct ref workload, enum schedule_what what)
     pass->dues[pass->due_count++] = (struct due){ workload, what };
 }
 
-/* What time alone has brought: nominations that ran out, longest run times. */
+static bool
+is_history(const struct world *world, const struct workload *workload,
+           int64_t now_ms)
+{
+    if (!lifecycle_is_over(workload->state) ||
+        workload->ended_ms + KEEP_MS > now_ms)
+        return false;
+    world_each_child(world, KIND_INSTANCE, workload->object.self, ref)
+        if (world_instance(world, ref)->state != INSTANCE_RELEASED)
+            return false;
+    return true;
+}
+
+/* What time alone has brought: nominations that ran out, longest run times,
+ * finished work that is old. */
 static void
 find_dues(struct pass *pass, const struct world *world, int64_t now_ms)
 {
@@ -127,6 +143,8 @@ find_dues(struct pass *pass, const struct world *world, int64_t now_ms)
                  workload->max_run_ms > 0 && workload->started_ms > 0 &&
                  end_ms <= now_ms)
             add_due(pass, ref, SCHEDULE_STOP);
+        else if (is_history(world, workload, now_ms))
+            add_due(pass, ref, SCHEDULE_RETIRE);
         if (hold != NULL)
             look_at(pass, hold->expires_ms);
         if (workload->max_run_ms > 0 && workload->started_ms > 0 &&
@@ -210,236 +228,6 @@ group_add(struct pass *pass, const struct group_key *key,
     *group_place(pass, key) = group;
 }
 
-/* --- one workload --- */
-
-enum todo { TODO_WAIT, TODO_ASSIGN, TODO_NOMINATE };
-
-/* What is found out about one workload. */
-struct evaluation {
-    enum todo todo;
-    struct verdict verdict; /* TODO_WAIT */
-    bool drop;              /* its nomination is over */
-    struct demand demand;
-    struct place_request request;
-    struct reclaim_plan plan;
-};
-
-/* One pool where it may run. */
-struct option {
-    struct ref pool;
-    bool open; /* it passes the gate now */
-    bool soon; /* it does when releases under way are done, or a release
-                  within its own limits could make it pass */
-    struct demand demand;
-    struct place_request request;
-    struct place_tally tally;
-};
-
-struct look {
-    struct pass *pass;
-    struct arena *arena;
-    const struct workload *workload;
-    bool nominated;
-    struct option *options;
-    size_t count;
-    struct verdict closed; /* the nearest verdict of the gate */
-    bool any_open;
-};
-
-static void
-look_at_pool(struct look *look, struct option *option)
-{
-    struct pass *pass = look->pass;
-    struct verdict verdict, later;
-    struct demand demand;
-
-    option->open = gate_check_pool(&pass->gate, look->workload, option->pool,
-                                   &option->demand, &verdict);
-    if (option->open) {
-        option->soon = true;
-        look->any_open = true;
-    } else {
-        if (look->closed.text[0] == '\0' ||
-            (look->closed.state == WORKLOAD_REJECTED &&
-             verdict.state == WORKLOAD_GATED))
-            look->closed = verdict;
-        if (verdict.reason != REASON_LIMIT)
-            return;
-        option->soon = gate_check_pool(&pass->soon, look->workload,
-                                       option->pool, &demand, &later);
-    }
-    gate_request(option->open ? &pass->gate : &pass->soon, look->workload,
-                 &option->demand, &option->request);
-}
-
-/* Is there a place now, in the best pool that has one? */
-static bool
-find_now(struct look *look, struct evaluation *evaluation)
-{
-    for (size_t i = 0; i < look->count; i++) {
-        struct option *option = &look->options[i];
-
-        if (!option->open ||
-            !place_find(look->pass->estate, &option->request, PLACE_NOW,
-                        look->arena, &evaluation->plan.placement,
-                        &option->tally))
-            continue;
-        if (!estate_has_numbers(look->pass->estate, option->request.tenant,
-                                look->workload->instances))
-            continue;
-        evaluation->todo = TODO_ASSIGN;
-        evaluation->demand = option->demand;
-        evaluation->request = option->request;
-        return true;
-    }
-    return false;
-}
-
-/* Will there be a place when everything under way has given back? */
-static struct option *
-find_soon(struct look *look, struct placement *placement)
-{
-    for (size_t i = 0; i < look->count; i++) {
-        struct option *option = &look->options[i];
-
-        if (option->soon &&
-            place_find(look->pass->estate, &option->request, PLACE_FUTURE,
-                       look->arena, placement, NULL))
-            return option;
-    }
-    return NULL;
-}
-
-/* Waits for what is under way; a claimant gets it held. */
-static void
-wait_soon(struct look *look, struct option *option,
-          const struct placement *placement, struct evaluation *evaluation)
-{
-    const struct workload *workload = look->workload;
-
-    evaluation->demand = option->demand;
-    evaluation->request = option->request;
-    if (!look->nominated && evaluation->demand.of[DIMENSION_CARDS] > 0 &&
-        reclaim_is_claimant(look->pass->estate, &option->demand)) {
-        evaluation->todo = TODO_NOMINATE;
-        evaluation->plan = (struct reclaim_plan){ .placement = *placement };
-        return;
-    }
-    if (look->nominated && workload->reason == REASON_RECLAIMING) {
-        evaluation->verdict = (struct verdict){
-            WORKLOAD_QUEUED, REASON_RECLAIMING, workload->reason_quota,
-            workload->need,  workload->have,    workload->limit, ""
-        };
-        (void)snprintf(evaluation->verdict.text,
-                       sizeof(evaluation->verdict.text), "%s",
-                       workload->reason_text);
-    } else if (!option->open) {
-        evaluation->verdict = look->closed;
-        evaluation->verdict.state = WORKLOAD_GATED;
-    } else {
-        shortage_say(look->pass->estate->world, &option->request,
-                     &option->tally, &evaluation->verdict);
-    }
-}
-
-static bool
-find_victims(struct look *look, struct evaluation *evaluation)
-{
-    for (size_t i = 0; i < look->count; i++) {
-        struct option *option = &look->options[i];
-
-        /* A pool that is closed for good was never asked for. */
-        if (option->request.class == NULL ||
-            option->demand.of[DIMENSION_CARDS] == 0 ||
-            !reclaim_find(look->pass->estate, look->workload, &option->demand,
-                          &option->request, look->arena, &evaluation->plan))
-            continue;
-        evaluation->todo = TODO_NOMINATE;
-        evaluation->demand = option->demand;
-        evaluation->request = option->request;
-        return true;
-    }
-    return false;
-}
-
-/* The verdict when nothing can be done: that of the open pool where most is
- * free, else of the gate. */
-static void
-say_wait(struct look *look, struct verdict *verdict)
-{
-    const struct option *best = NULL;
-
-    for (size_t i = 0; i < look->count; i++)
-        if (look->options[i].open &&
-            (best == NULL || look->options[i].tally.free > best->tally.free))
-            best = &look->options[i];
-    if (best != NULL) {
-        shortage_say(look->pass->estate->world, &best->request, &best->tally,
-                     verdict);
-    } else {
-        *verdict = look->closed;
-        verdict->state = WORKLOAD_GATED;
-    }
-}
-
-static void
-evaluate_pools(struct look *look, struct evaluation *evaluation)
-{
-    struct ref pools[GATE_POOLS_MAX];
-    struct placement placement;
-    struct option *option;
-
-    look->count = gate_pools(look->pass->estate->world, look->workload, pools,
-                             GATE_POOLS_MAX);
-    look->options =
-        arena_alloc(look->arena, look->count * sizeof(*look->options));
-    if (look->count == 0)
-        verdict_set(&look->closed, WORKLOAD_GATED, REASON_POLICY,
-                    "there is no pool where it may run; a pool for its "
-                    "tenant would let it start");
-    for (size_t i = 0; i < look->count; i++) {
-        look->options[i].pool = pools[i];
-        look_at_pool(look, &look->options[i]);
-    }
-    if (find_now(look, evaluation))
-        return;
-    evaluation->todo = TODO_WAIT;
-    option = find_soon(look, &placement);
-    if (option != NULL) {
-        wait_soon(look, option, &placement, evaluation);
-        return;
-    }
-    evaluation->drop = look->nominated;
-    if (!find_victims(look, evaluation))
-        say_wait(look, &evaluation->verdict);
-}
-
-/* Fills the evaluation; changes nothing. */
-static void
-evaluate(struct pass *pass, struct arena *arena,
-         const struct workload *workload, struct evaluation *evaluation)
-{
-    struct ref self = workload->object.self;
-    struct look look = { .pass = pass, .arena = arena, .workload = workload };
-
-    memset(evaluation, 0, sizeof(*evaluation));
-    look.nominated = !ref_is_none(
-        world_first_child(pass->estate->world, KIND_HOLD, self));
-    if (!gate_check_policy(&pass->gate, workload, &evaluation->verdict)) {
-        evaluation->verdict.state = WORKLOAD_GATED;
-        evaluation->drop = look.nominated;
-        return;
-    }
-    estate_own(pass->estate, self, true);
-    ledger_copy(&pass->balance, &pass->estate->promised, arena);
-    ledger_merge(&pass->balance, &pass->estate->leaving);
-    gate_init(&pass->soon, pass->estate->world, &pass->balance,
-              pass->estate->now_ms, arena);
-    pass->soon.shapes = pass->gate.shapes;
-    evaluate_pools(&look, evaluation);
-    estate_own(pass->estate, self, false);
-}
-
 /* --- steps --- */
 
 static void
@@ -463,6 +251,20 @@ decided(struct scheduler *scheduler, enum schedule_what what,
     scheduler->last = (struct schedule_decision){ what, workload, victims };
 }
 
+/* A nomination ends, its workload waits again. */
+static void
+give_up(struct estate *estate, struct changes *changes, struct ref ref,
+        const char *why)
+{
+    struct verdict verdict;
+
+    assign_drop(estate, changes, ref);
+    verdict_set(&verdict, WORKLOAD_QUEUED, REASON_NOT_EVALUATED,
+                "%s; not yet evaluated again", why);
+    reason_put(change_update(changes, ref), &verdict,
+               changes->context.now_ms);
+}
+
 static void
 carry_out(struct scheduler *scheduler, struct changes *changes,
           const struct workload *workload,
@@ -471,7 +273,10 @@ carry_out(struct scheduler *scheduler, struct changes *changes,
     struct estate *estate = scheduler->pass.estate;
     struct ref self = workload->object.self;
 
-    if (evaluation->todo == TODO_ASSIGN) {
+    if (!ref_is_none(evaluation->from))
+        give_up(estate, changes, evaluation->from,
+                "what was kept for it went to work of a higher priority");
+    if (evaluation->act == ACT_ASSIGN) {
         assign_start(estate, changes, workload, &evaluation->request,
                      &evaluation->plan.placement);
         decided(scheduler, SCHEDULE_ASSIGN, self, 0);
@@ -501,8 +306,9 @@ look_at_workload(struct scheduler *scheduler, struct changes *changes,
     if (known != NULL) {
         evaluation.verdict = *known;
     } else {
-        evaluate(pass, pass->arena, workload, &evaluation);
-        if (evaluation.todo != TODO_WAIT) {
+        evaluate_workload(&pass->gate, pass->estate, workload,
+                          &evaluation);
+        if (evaluation.act != ACT_WAIT) {
             if (!change_is_empty(changes))
                 return false;
             carry_out(scheduler, changes, workload, &evaluation);
@@ -515,30 +321,60 @@ look_at_workload(struct scheduler *scheduler, struct changes *changes,
     return true;
 }
 
+/* Bindings and instances are history: they leave the memory, not the store. */
+static void
+retire(struct changes *changes, struct ref ref)
+{
+    const struct world *world = changes->world;
+
+    world_each_child(world, KIND_INSTANCE, ref, instance) {
+        world_each_child(world, KIND_BINDING, instance, binding)
+            change_evict(changes, binding);
+        change_evict(changes, instance);
+    }
+    world_each_child(world, KIND_ALARM, ref, alarm)
+        change_evict(changes, alarm);
+    change_evict(changes, ref);
+}
+
+static void
+retire_some(struct pass *pass, struct changes *changes)
+{
+    int count = 0;
+
+    while (pass->due_done < pass->due_count && count++ < RETIRE_MAX &&
+           pass->dues[pass->due_done].what == SCHEDULE_RETIRE)
+        retire(changes, pass->dues[pass->due_done++].workload);
+}
+
+static void
+stop_for_time(struct pass *pass, struct changes *changes, struct ref ref)
+{
+    lifecycle_stop(changes, ref, WORKLOAD_CANCELLING, "max-run-time", NULL);
+    for (size_t i = 0; i < pass->estate->run_count; i++)
+        if (ref_equal(pass->estate->runs[i].workload, ref) &&
+            !pass->estate->runs[i].leaving)
+            estate_leave(pass->estate, &pass->estate->runs[i]);
+}
+
 static void
 step_due(struct scheduler *scheduler, struct changes *changes)
 {
     struct pass *pass = &scheduler->pass;
-    const struct due *due = &pass->dues[pass->due_done++];
+    const struct due due = pass->dues[pass->due_done];
 
-    if (due->what == SCHEDULE_EXPIRE) {
-        struct workload *workload = change_update(changes, due->workload);
-        struct verdict verdict;
-
-        assign_drop(pass->estate, changes, due->workload);
-        verdict_set(&verdict, WORKLOAD_QUEUED, REASON_NOT_EVALUATED,
-                    "what was kept for it did not become free in time; not "
-                    "yet evaluated again");
-        reason_put(workload, &verdict, changes->context.now_ms);
-    } else {
-        lifecycle_stop(changes, due->workload, WORKLOAD_CANCELLING,
-                       "max-run-time", NULL);
-        for (size_t i = 0; i < pass->estate->run_count; i++)
-            if (ref_equal(pass->estate->runs[i].workload, due->workload) &&
-                !pass->estate->runs[i].leaving)
-                estate_leave(pass->estate, &pass->estate->runs[i]);
+    decided(scheduler, due.what, due.workload, 0);
+    if (due.what == SCHEDULE_RETIRE) {
+        retire_some(pass, changes);
+        decided(scheduler, due.what, (struct ref){ 0 }, 0);
+        return;
     }
-    decided(scheduler, due->what, due->workload, 0);
+    pass->due_done++;
+    if (due.what == SCHEDULE_EXPIRE)
+        give_up(pass->estate, changes, due.workload,
+                "what was kept for it did not become free in time");
+    else
+        stop_for_time(pass, changes, due.workload);
 }
 
 /* One set, or nothing and the pass is finished. */

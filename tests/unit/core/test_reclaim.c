@@ -661,6 +661,79 @@ preemption_is_finite(void **state)
     scene_teardown(&s.scene);
 }
 
+/* [S26] Higher work that comes later takes over what is kept for lower work
+ * of its tenant, when nobody else can be stopped. */
+static void
+nomination_moves_to_higher_work_S26(void **state)
+{
+    struct stage s;
+    struct ref burst, lower, higher;
+
+    (void)state;
+    stage_setup(&s, 2);
+    guarantees(&s, 0, 2, 0);
+    burst = running(&s, s.pa, s.two);
+    lower = submit(&s, s.pb, s.two, s.low);
+    scene_run(&s.scene);
+    assert_false(ref_is_none(
+        world_first_child(s.scene.world, KIND_HOLD, lower)));
+    higher = submit(&s, s.pb, s.two, s.high);
+    scene_run(&s.scene);
+    assert_true(ref_is_none(
+        world_first_child(s.scene.world, KIND_HOLD, lower)));
+    assert_false(ref_is_none(
+        world_first_child(s.scene.world, KIND_HOLD, higher)));
+    give_way(&s, burst);
+    assert_int_equal(state_of(&s, higher), WORKLOAD_ASSIGNED);
+    assert_true(lifecycle_is_waiting(state_of(&s, lower)));
+    scene_teardown(&s.scene);
+}
+
+/* [S14] A tenant that may lose nothing does not end the search. */
+static void
+protected_tenant_does_not_end_the_search_S14(void **state)
+{
+    struct stage s;
+    struct ref kept, burst, work;
+
+    (void)state;
+    stage_setup(&s, 8);
+    guarantees(&s, 3, 1, 2);
+    kept = running(&s, s.pa, s.four); /* one over, but in one piece */
+    burst = running(&s, s.pb, s.four);
+    scene_change_quota(&s.scene, s.qb, CARDS(0), CARDS(64));
+    work = submit(&s, s.pc, s.two, s.low);
+    scene_run(&s.scene);
+    assert_int_equal(state_of(&s, kept), WORKLOAD_RUNNING);
+    assert_int_equal(state_of(&s, burst), WORKLOAD_PREEMPTING);
+    give_way(&s, burst);
+    assert_int_equal(state_of(&s, work), WORKLOAD_ASSIGNED);
+    scene_teardown(&s.scene);
+}
+
+/* [S22] Burst work preempts no burst work of another tenant. */
+static void
+burst_preempts_no_burst_of_others_S22(void **state)
+{
+    struct stage s;
+    struct ref other, more;
+
+    (void)state;
+    stage_setup(&s, 6);
+    guarantees(&s, 3, 0, 0);
+    (void)running(&s, s.pa, s.four);
+    (void)running(&s, s.pa, s.one);
+    other = running(&s, s.pb, s.one);
+    more = submit(&s, s.pa, s.one, s.high);
+    for (int i = 0; i < 5; i++) {
+        scene_run(&s.scene);
+        scene_wait(&s.scene, 60000);
+    }
+    assert_int_equal(state_of(&s, other), WORKLOAD_RUNNING);
+    assert_int_not_equal(state_of(&s, more), WORKLOAD_CANCELLED);
+    scene_teardown(&s.scene);
+}
+
 int
 main(void)
 {
@@ -686,6 +759,9 @@ main(void)
         cmocka_unit_test(priority_does_not_cross_tenants_unless_it_may),
         cmocka_unit_test(project_takes_back_from_its_sibling),
         cmocka_unit_test(preemption_is_finite),
+        cmocka_unit_test(nomination_moves_to_higher_work_S26),
+        cmocka_unit_test(protected_tenant_does_not_end_the_search_S14),
+        cmocka_unit_test(burst_preempts_no_burst_of_others_S22),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

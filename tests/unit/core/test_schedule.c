@@ -75,7 +75,7 @@ gangs_start_whole_or_not_at_all_S28(void **state)
 
 /* [S32] Free, but not on one node, is said as such. */
 static void
-fragmented_capacity_is_named(void **state)
+fragmented_capacity_is_named_S32(void **state)
 {
     struct stage s;
     struct ref four, work;
@@ -243,7 +243,7 @@ queue_is_in_its_order(void **state)
 
 /* [S42] What is not healthy, silent, drained or foreign gets nothing. */
 static void
-only_sound_cards_get_work(void **state)
+only_sound_cards_get_work_S42(void **state)
 {
     struct stage s;
     struct ref work, card;
@@ -560,6 +560,30 @@ a_new_scheduler_decides_the_same(void **state)
     scene_teardown(&b.scene);
 }
 
+/* Finished work is history after a day: it leaves the memory. */
+static void
+old_work_leaves_the_memory(void **state)
+{
+    struct stage s;
+    struct ref work, live;
+
+    (void)state;
+    stage_setup(&s, 2);
+    work = scene_running(&s.scene, job_of(&s, s.one, 1));
+    live = scene_running(&s.scene, job_of(&s, s.one, 1));
+    scene_finish(&s.scene, work, 0);
+    scene_wait(&s.scene, INT64_C(23) * 3600000);
+    scene_run(&s.scene);
+    assert_int_equal(world_count(s.scene.world, KIND_WORKLOAD), 2);
+    scene_wait(&s.scene, INT64_C(2) * 3600000);
+    scene_run(&s.scene);
+    assert_int_equal(world_count(s.scene.world, KIND_WORKLOAD), 1);
+    assert_int_equal(world_count(s.scene.world, KIND_INSTANCE), 1);
+    assert_int_equal(world_count(s.scene.world, KIND_BINDING), 1);
+    assert_int_equal(state_of(&s, live), WORKLOAD_RUNNING);
+    scene_teardown(&s.scene);
+}
+
 /* A pass over 1,000 waiting workloads and 1,000 cards. */
 static void
 a_large_pass_is_quick(void **state)
@@ -669,14 +693,14 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(gangs_start_whole_or_not_at_all_S28),
-        cmocka_unit_test(fragmented_capacity_is_named),
+        cmocka_unit_test(fragmented_capacity_is_named_S32),
         cmocka_unit_test(shares_never_exceed_a_card_S34),
         cmocka_unit_test(shares_never_exceed_the_memory_of_a_card_S34),
         cmocka_unit_test(memory_of_shares_is_counted_in_whole_mib_S35),
         cmocka_unit_test(shares_of_two_tenants_take_two_cards),
         cmocka_unit_test(blocked_head_lets_others_pass),
         cmocka_unit_test(queue_is_in_its_order),
-        cmocka_unit_test(only_sound_cards_get_work),
+        cmocka_unit_test(only_sound_cards_get_work_S42),
         cmocka_unit_test(node_resources_are_kept),
         cmocka_unit_test(bad_configuration_of_one_stops_nobody_else_S49),
         cmocka_unit_test(waiting_work_always_has_a_reason_S58),
@@ -686,6 +710,7 @@ main(void)
         cmocka_unit_test(nodepool_tenants_share_no_node),
         cmocka_unit_test(explanation_names_a_change_that_helps),
         cmocka_unit_test(a_new_scheduler_decides_the_same),
+        cmocka_unit_test(old_work_leaves_the_memory),
         cmocka_unit_test(a_large_pass_is_quick),
     };
 

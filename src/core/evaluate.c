@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "core/evaluate.h"
+
+#include <string.h>
+
+#include "core/shortage.h"
+
+/* One pool where it may run. */
+struct option {
+    struct ref pool;
+    bool open; /* it passes the gate now */
+    bool soon; /* it does when releases under way are done, or a release
+                  within its own limits could make it pass */
+    struct demand demand;
+    struct place_request request;
+    struct place_tally tally;
+};
+
+struct look {
+    struct gate *gate; /* what is used and promised to earlier ones */
+    struct ledger promised;
+    struct gate soon; /* the same, releases under way taken off */
+    struct ledger balance;
+    struct estate *estate;
+    struct arena *arena;
+    const struct workload *workload;
+    bool nominated;
+    struct option *options;
+    size_t count;
+    struct verdict closed; /* the nearest verdict of the gate */
+    bool any_open;
+};
+
+/* What is promised now, and with the releases under way taken off it. */
+static void
+look_ahead(struct look *look)
+{
+    struct estate *estate = look->estate;
+
+    estate_earlier(estate, look->workload->object.self, &look->promised);
+    look->gate->promised = &look->promised;
+    ledger_copy(&look->balance, &look->promised, look->arena);
+    ledger_merge(&look->balance, &estate->leaving);
+    gate_init(&look->soon, estate->world, &look->balance, estate->now_ms,
+              look->arena);
+    look->soon.shapes = look->gate->shapes;
+}
+
+static void
+look_at_pool(struct look *look, struct option *option)
+{
+    struct verdict verdict, later;
+    struct demand demand;
+
+    option->open = gate_check_pool(look->gate, look->workload, option->pool,
+                                   &option->demand, &verdict);
+    if (option->open) {
+        option->soon = true;
+        look->any_open = true;
+    } else {
+        if (look->closed.text[0] == '\0' ||
+            (look->closed.state == WORKLOAD_REJECTED &&
+             verdict.state == WORKLOAD_GATED))
+            look->closed = verdict;
+        if (verdict.reason != REASON_LIMIT)
+            return;
+        option->soon = gate_check_pool(&look->soon, look->workload,
+                                       option->pool, &demand, &later);
+    }
+    gate_request(option->open ? look->gate : &look->soon, look->workload,
+                 &option->demand, &option->request);
+}
+
+/* Is there a place now, in the best pool that has one? */
+static bool
+find_now(struct look *look, struct evaluation *evaluation)
+{
+    for (size_t i = 0; i < look->count; i++) {
+        struct option *option = &look->options[i];
+
+        if (!option->open ||
+            !place_find(look->estate, &option->request, PLACE_NOW,
+                        look->arena, &evaluation->plan.placement,
+                        &option->tally))
+            continue;
+        if (!estate_has_numbers(look->estate, option->request.tenant,
+                                look->workload->instances))
+            continue;
+        evaluation->act = ACT_ASSIGN;
+        evaluation->demand = option->demand;
+        evaluation->request = option->request;
+        return true;
+    }
+    return false;
+}
+
+/* Will there be a place when everything under way has given back? */
+static struct option *
+find_soon(struct look *look, struct placement *placement)
+{
+    for (size_t i = 0; i < look->count; i++) {
+        struct option *option = &look->options[i];
+
+        if (option->soon &&
+            place_find(look->estate, &option->request, PLACE_FUTURE,
+                       look->arena, placement, NULL))
+            return option;
+    }
+    return NULL;
+}
+
+/* Waits for what is under way; a claimant gets it held. */
+static void
+wait_soon(struct look *look, struct option *option,
+          const struct placement *placement, struct evaluation *evaluation)
+{
+    const struct workload *workload = look->workload;
+
+    evaluation->demand = option->demand;
+    evaluation->request = option->request;
+    if (!look->nominated && evaluation->demand.of[DIMENSION_CARDS] > 0 &&
+        reclaim_is_claimant(look->estate, &option->demand)) {
+        evaluation->act = ACT_NOMINATE;
+        evaluation->plan = (struct reclaim_plan){ .placement = *placement };
+        return;
+    }
+    if (look->nominated && workload->reason == REASON_RECLAIMING) {
+        evaluation->verdict = (struct verdict){
+            WORKLOAD_QUEUED, REASON_RECLAIMING, workload->reason_quota,
+            workload->need,  workload->have,    workload->limit, ""
+        };
+        (void)snprintf(evaluation->verdict.text,
+                       sizeof(evaluation->verdict.text), "%s",
+                       workload->reason_text);
+    } else if (!option->open) {
+        evaluation->verdict = look->closed;
+        evaluation->verdict.state = WORKLOAD_GATED;
+    } else {
+        shortage_say(look->estate->world, &option->request,
+                     &option->tally, &evaluation->verdict);
+    }
+}
+
+static bool
+find_victims(struct look *look, struct evaluation *evaluation)
+{
+    for (size_t i = 0; i < look->count; i++) {
+        struct option *option = &look->options[i];
+
+        /* A pool that is closed for good was never asked for. */
+        if (option->request.class == NULL ||
+            option->demand.of[DIMENSION_CARDS] == 0 ||
+            !reclaim_find(look->estate, look->workload, &option->demand,
+                          &option->request, look->arena, &evaluation->plan))
+            continue;
+        evaluation->act = ACT_NOMINATE;
+        evaluation->demand = option->demand;
+        evaluation->request = option->request;
+        return true;
+    }
+    return false;
+}
+
+/* Does this nomination have to give way to the workload: one of its own
+ * tenant with a lower priority? */
+static bool
+gives_way(const struct look *look, struct ref nominee)
+{
+    const struct world *world = look->estate->world;
+    const struct workload *other = world_workload(world, nominee);
+    const struct priority *theirs = world_priority(world, other->priority);
+    const struct priority *own =
+        world_priority(world, look->workload->priority);
+
+    return !ref_equal(nominee, look->workload->object.self) &&
+           ref_equal(other->object.scope, look->workload->object.scope) &&
+           own != NULL && (theirs == NULL || theirs->value < own->value);
+}
+
+/* What the workload gets when a nominee's parts count as its own. */
+static bool
+try_from(struct look *look, struct ref nominee,
+         struct evaluation *evaluation)
+{
+    struct placement placement;
+    struct option *option;
+    bool found = false;
+
+    estate_own(look->estate, nominee, true);
+    look_ahead(look);
+    for (size_t i = 0; i < look->count; i++) {
+        struct ref pool = look->options[i].pool;
+
+        look->options[i] = (struct option){ .pool = pool };
+        look_at_pool(look, &look->options[i]);
+    }
+    if (find_now(look, evaluation)) {
+        found = true;
+    } else if ((option = find_soon(look, &placement)) != NULL &&
+               option->demand.of[DIMENSION_CARDS] > 0) {
+        evaluation->act = ACT_NOMINATE;
+        evaluation->demand = option->demand;
+        evaluation->request = option->request;
+        evaluation->plan = (struct reclaim_plan){ .placement = placement };
+        found = true;
+    }
+    estate_own(look->estate, nominee, false);
+    evaluation->from = found ? nominee : (struct ref){ 0 };
+    return found;
+}
+
+/* A nomination moves to work that could preempt the nominee. */
+static bool
+find_transfer(struct look *look, struct evaluation *evaluation)
+{
+    const struct world *world = look->estate->world;
+
+    world_each(world, KIND_HOLD, ref) {
+        struct ref nominee = world_parent(world, ref);
+
+        if (ref_equal(ref, world_first_child(world, KIND_HOLD, nominee)) &&
+            gives_way(look, nominee) && try_from(look, nominee, evaluation))
+            return true;
+    }
+    return false;
+}
+
+/* The verdict when nothing can be done: that of the open pool where most is
+ * free, else of the gate. */
+static void
+say_wait(struct look *look, struct verdict *verdict)
+{
+    const struct option *best = NULL;
+
+    for (size_t i = 0; i < look->count; i++)
+        if (look->options[i].open &&
+            (best == NULL || look->options[i].tally.free > best->tally.free))
+            best = &look->options[i];
+    if (best != NULL) {
+        shortage_say(look->estate->world, &best->request, &best->tally,
+                     verdict);
+    } else {
+        *verdict = look->closed;
+        verdict->state = WORKLOAD_GATED;
+    }
+}
+
+static void
+evaluate_pools(struct look *look, struct evaluation *evaluation)
+{
+    struct ref pools[GATE_POOLS_MAX];
+    struct placement placement;
+    struct option *option;
+
+    look->count = gate_pools(look->estate->world, look->workload, pools,
+                             GATE_POOLS_MAX);
+    look->options =
+        arena_alloc(look->arena, look->count * sizeof(*look->options));
+    if (look->count == 0)
+        verdict_set(&look->closed, WORKLOAD_GATED, REASON_POLICY,
+                    "there is no pool where it may run; a pool for its "
+                    "tenant would let it start");
+    for (size_t i = 0; i < look->count; i++) {
+        look->options[i].pool = pools[i];
+        look_at_pool(look, &look->options[i]);
+    }
+    if (find_now(look, evaluation))
+        return;
+    evaluation->act = ACT_WAIT;
+    option = find_soon(look, &placement);
+    if (option != NULL) {
+        wait_soon(look, option, &placement, evaluation);
+        return;
+    }
+    evaluation->drop = look->nominated;
+    if (find_victims(look, evaluation))
+        return;
+    say_wait(look, &evaluation->verdict);
+    (void)find_transfer(look, evaluation);
+}
+
+void
+evaluate_workload(struct gate *gate, struct estate *estate,
+                  const struct workload *workload,
+                  struct evaluation *evaluation_out)
+{
+    const struct world *world = estate->world;
+    struct ref self = workload->object.self;
+    struct look look = { .gate = gate,
+                         .estate = estate,
+                         .arena = estate->arena,
+                         .workload = workload };
+
+    memset(evaluation_out, 0, sizeof(*evaluation_out));
+    look.nominated = !ref_is_none(world_first_child(world, KIND_HOLD, self));
+    if (!gate_check_policy(gate, workload, &evaluation_out->verdict)) {
+        evaluation_out->verdict.state = WORKLOAD_GATED;
+        evaluation_out->drop = look.nominated;
+        return;
+    }
+    estate_own(estate, self, true);
+    look_ahead(&look);
+    evaluate_pools(&look, evaluation_out);
+    estate_own(estate, self, false);
+    gate->promised = &estate->promised;
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef CORE_EVALUATE_H
+#define CORE_EVALUATE_H
+
+#include "core/reclaim.h"
+
+/*
+ * What can be done for this workload now?
+ *
+ * In this order: start it in the best pool that has a place; wait for what is
+ * being given back already (held for it when a guarantee claims it); name
+ * victims; take over the nomination of work of a lower priority; else tell
+ * why it waits.
+ */
+
+enum act { ACT_WAIT, ACT_ASSIGN, ACT_NOMINATE };
+
+/* What is found out about one workload. */
+struct evaluation {
+    enum act act;
+    struct verdict verdict; /* ACT_WAIT */
+    bool drop;              /* its nomination is over */
+    struct ref from;        /* whose nomination moves to it, or none */
+    struct demand demand;
+    struct place_request request;
+    struct reclaim_plan plan;
+};
+
+/* Fills the evaluation and decides nothing else: the estate is as before. */
+void evaluate_workload(struct gate *gate, struct estate *estate,
+                       const struct workload *workload,
+                       struct evaluation *evaluation_out);
+
+#endif
