@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/resource.h"
 
+#include "core/usage.h"
 #include "tests/unit/core/people.h"
 
 static struct people p;
@@ -699,14 +700,13 @@ add_cards(unsigned count)
     char name[16];
 
     for (unsigned i = 0; i < count; i++) {
-        struct changes *changes;
-        struct ref card;
+        struct changes *changes = people_begin(&p);
+        struct card *card;
 
         (void)snprintf(name, sizeof(name), "card%u", i);
-        card = people_put(&p, KIND_CARD, node, name);
-        changes = people_begin(&p);
-        ((struct card *)change_update(changes, card))->health =
-            HEALTH_HEALTHY;
+        card = change_create(changes, KIND_CARD, node, name);
+        card->health = HEALTH_HEALTHY;
+        usage_start(changes, card);
         world_apply(p.world, changes);
     }
 }
