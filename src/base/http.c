@@ -86,6 +86,7 @@ http_stream(const struct http_target *target,
     struct curl_slist *headers = NULL;
     scoped_buffer url = { 0 };
     CURL *curl = curl_easy_init();
+    curl_off_t connect_us = 0;
     CURLcode code;
 
     if (curl == NULL)
@@ -101,6 +102,8 @@ http_stream(const struct http_target *target,
     set_options(curl, target, request, headers, &sink);
     code = curl_easy_perform(curl);
     (void)curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &answer->status);
+    (void)curl_easy_getinfo(curl, CURLINFO_CONNECT_TIME_T, &connect_us);
+    answer->connected = connect_us > 0;
     curl_slist_free_all(headers);
     curl_easy_cleanup(curl);
     /* A stream that the taker stopped is a success. */

@@ -34,6 +34,7 @@ struct http_answer {
     long status;
     struct buffer headers; /* as received, one a line */
     struct buffer body;    /* unused when a callback takes the body */
+    bool connected; /* the request may have arrived, also when none came */
 };
 
 void http_answer_release(struct http_answer *answer);
@@ -41,7 +42,8 @@ void http_answer_release(struct http_answer *answer);
     __attribute__((cleanup(http_answer_release))) struct http_answer
 
 /* Returns 0 when an answer with any status came, -1 (ERROR_BUSY) when none
- * did: the server is down, did not answer in time, or broke off. */
+ * did: the server is down, did not answer in time, or broke off.  The last
+ * two leave it open whether the request was carried out: see connected. */
 int http_send(const struct http_target *target,
               const struct http_request *request, struct http_answer *answer,
               struct error *err);

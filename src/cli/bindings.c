@@ -39,7 +39,8 @@ static const struct command_option options[] = {
     { "at", 0, "TIME", "at this instant instead" },
     { "card", 0, "ID", "of this card" },
     { "instance", 0, "ID", "of this instance" },
-    PLACE_OPTIONS,
+    PLACE_NODE_OPTIONS,
+    { "workload", 'w', "NAME", "of this workload" },
     { 0 },
 };
 

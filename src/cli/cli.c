@@ -12,6 +12,7 @@
 #include "base/file.h"
 #include "cli/command.h"
 #include "cli/context.h"
+#include "cli/screen.h"
 
 static volatile sig_atomic_t interrupted;
 
@@ -152,6 +153,7 @@ parse_words(struct cli *cli, int argc, char **argv, int at,
 {
     for (; at < argc; at++) {
         if (strcmp(argv[at], "--") == 0) {
+            cli->dashes = cli->word_count;
             for (at++; at < argc; at++)
                 if (add_word(cli, argv[at], err) != 0)
                     return -1;
@@ -243,9 +245,11 @@ print_help(void)
     print_options(command_globals);
     (void)printf("\nExit codes: 0 ok, 1 failed, 2 usage, 3 denied, 4 login "
                  "or step-up needed,\n5 approval pending, 6 not found, "
-                 "7 conflict, 8 condition not met,\n9 verification failed, "
+                 "7 conflict, 8 outside a quota or\ncondition not met, "
+                 "9 verification failed, "
                  "75 temporary, 130 interrupted.\n"
-                 "`bulkhead COMMAND --help` says more.\n");
+                 "`bulkhead help COMMAND` says more of one command, `bulkhead "
+                 "nouns` what there is.\n");
 }
 
 /* --- secrets and files --- */
@@ -267,12 +271,17 @@ read_line(const char *prompt, char *secret, size_t room, struct error *err)
     while (used + 1 < room && read(STDIN_FILENO, &c, 1) == 1 && c != '\n')
         secret[used++] = c;
     secret[used] = '\0';
+    secret[strcspn(secret, "\r")] = '\0';
     if (terminal) {
         (void)tcsetattr(STDIN_FILENO, TCSANOW, &before);
         (void)fputc('\n', stderr);
     }
-    if (used == 0)
+    if (secret[0] == '\0')
         return error_set(err, ERROR_INVALID, "no %s was given", prompt);
+    if (used + 1 == room)
+        return error_set(err, ERROR_INVALID,
+                         "the %s is longer than %zu characters", prompt,
+                         room - 2);
     return 0;
 }
 
@@ -344,7 +353,7 @@ check_words(const struct cli *cli, struct error *err)
         return 0;
     (void)error_set(err, ERROR_INVALID, "too %s words",
                     cli->word_count < command->words_min ? "few" : "many");
-    return error_help(err, "usage: bulkhead %s%s%s %s", command->verb,
+    return error_help(err, "bulkhead %s%s%s %s", command->verb,
                       command->noun != NULL ? " " : "",
                       command->noun != NULL ? command->noun : "",
                       command->words != NULL ? command->words : "");
@@ -354,11 +363,19 @@ static int
 run(struct cli *cli, int argc, char **argv, struct error *err)
 {
     int used = 0, at = 1;
+    char version[] = "version";
 
+    if (argc > 1 && strcmp(argv[1], "--version") == 0)
+        argv[1] = version;
     /* Options that every command takes may stand before it. */
     for (; at < argc && argv[at][0] == '-'; at++)
         if (take_option(cli, argv, argc, &at, err) != 0)
             return -1;
+    if (at + 1 < argc && strcmp(argv[at], "help") == 0) {
+        at++;
+        if (add_option(cli, "help", "", err) != 0)
+            return -1;
+    }
     cli->command = find_command(argc - at, argv + at, &used);
     if (cli->command == NULL && at < argc && strcmp(argv[at], "help") != 0) {
         (void)error_set(err, ERROR_INVALID, "there is no command \"%.60s\"",
@@ -382,10 +399,32 @@ run(struct cli *cli, int argc, char **argv, struct error *err)
     return cli->command->run(cli, err);
 }
 
+/* The next step, where the server has no better one. */
+static const char *
+way_out(const struct error *err)
+{
+    if (err->code == ERROR_STEP_UP)
+        return "`bulkhead stepup`, then the same command again";
+    if (err->help[0] != '\0')
+        return err->help;
+    if (err->code == ERROR_UNAUTHENTICATED)
+        return "`bulkhead login USER`, with -t TENANT for a user of a tenant";
+    if (err->code == ERROR_DENIED)
+        return "`bulkhead whoami` lists your grants, `bulkhead can-i VERB` "
+               "says what decides";
+    if (err->code == ERROR_NOT_FOUND)
+        return "check the name, -t and -p; what you may not see answers the "
+               "same";
+    if (err->code == ERROR_VERSION)
+        return "somebody changed it meanwhile: look again, then repeat";
+    return "";
+}
+
 static void
 print_error(const struct cli *cli, const struct error *err)
 {
     scoped_buffer json = { 0 };
+    scoped_buffer text = { 0 };
 
     if (cli->form == OUTPUT_JSON) {
         buffer_add_text(&json, "{\"code\":");
@@ -396,13 +435,18 @@ print_error(const struct cli *cli, const struct error *err)
         json_quote(&json, err->field);
         buffer_add_text(&json, ",\"help\":");
         json_quote(&json, err->help);
-        (void)fprintf(stderr, "%s}\n", json.bytes);
+        buffer_add_byte(&json, '}');
+        screen_escape(&text, json.bytes, json.size);
+        (void)fprintf(stderr, "%s\n", buffer_text(&text));
         return;
     }
-    (void)fprintf(stderr, "bulkhead: %s (%s)\n", err->text,
+    screen_clean(&text, err->text);
+    (void)fprintf(stderr, "bulkhead: %s (%s)\n", buffer_text(&text),
                   error_code_text(err->code));
-    if (err->help[0] != '\0')
-        (void)fprintf(stderr, "  try: %s\n", err->help);
+    buffer_clear(&text);
+    screen_clean(&text, way_out(err));
+    if (way_out(err)[0] != '\0')
+        (void)fprintf(stderr, "  try: %s\n", buffer_text(&text));
 }
 
 int
@@ -415,6 +459,7 @@ cli_main(int argc, char **argv)
 
     (void)sigaction(SIGINT, &action, NULL);
     cli->arena = arena_new();
+    cli->dashes = -1;
     if (run(cli, argc, argv, &err) != 0) {
         (void)fflush(stdout);
         print_error(cli, &err);

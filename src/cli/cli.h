@@ -42,6 +42,7 @@ struct cli {
     const struct command *command;
     const char *words[CLI_WORDS_MAX]; /* behind verb and noun */
     int word_count;
+    int dashes; /* words before "--"; -1: there was none */
     struct cli_option options[CLI_OPTIONS_MAX];
     int option_count;
     struct http_target target;

@@ -8,7 +8,7 @@
 #include "base/digest.h"
 #include "base/sign.h"
 
-#define REPEATS 5
+#define REPEATS 10
 #define PAGE 500
 
 int
@@ -66,7 +66,7 @@ fill_headers(const struct cli *cli, const struct client_call *call,
             strcmp(call->method, "PATCH") == 0
                 ? "Content-Type: application/merge-patch+json"
                 : "Content-Type: application/json";
-    if (strcmp(call->method, "POST") == 0 && cli->token != NULL) {
+    if (strcmp(call->method, "GET") != 0 && cli->token != NULL) {
         random_bytes(random, sizeof(random));
         hex_encode(random, sizeof(random), hex);
         (void)snprintf(headers->key, sizeof(headers->key),
@@ -95,9 +95,13 @@ send_once(const struct cli *cli, const struct http_request *request,
 {
     scoped_answer answer = { 0 };
 
-    if (http_send(&cli->target, request, &answer, err) != 0)
+    if (http_send(&cli->target, request, &answer, err) != 0) {
+        /* Did the command arrive before the connection broke? */
+        if (answer.connected && strcmp(request->method, "GET") != 0)
+            err->code = ERROR_UNKNOWN;
         return error_help(err, "is bulkheadd running? `bulkhead --help` says "
                                "how the server is named");
+    }
     if (answer.status >= 400)
         return client_problem(&answer, err);
     *out = NULL;
@@ -109,6 +113,31 @@ send_once(const struct cli *cli, const struct http_request *request,
     if (*out == NULL)
         return error_set(err, ERROR_INTERNAL, "the answer is not JSON");
     return 0;
+}
+
+/* Repeats a request while that can only do good: with its key a command
+ * happens once.  While the outcome is unknown the server may be starting
+ * again, so that it does not answer is no end. */
+static int
+send_until_known(const struct cli *cli, const struct http_request *request,
+                 bool can_repeat, json_t **out, struct error *err)
+{
+    bool unknown = false;
+
+    for (int i = 0;; i++) {
+        const struct timespec pause = { 0, 200000000L << (i < 2 ? i : 2) };
+
+        if (send_once(cli, request, out, err) == 0)
+            return 0;
+        unknown = unknown || err->code == ERROR_UNKNOWN;
+        if (unknown && err->code == ERROR_BUSY)
+            err->code = ERROR_UNKNOWN;
+        if (i == REPEATS || cli_interrupted() ||
+            (err->code != ERROR_RATE &&
+             (err->code != ERROR_UNKNOWN || !can_repeat)))
+            return -1;
+        (void)nanosleep(&pause, NULL);
+    }
 }
 
 int
@@ -129,16 +158,10 @@ client_send(const struct cli *cli, const struct client_call *call,
         request.body_size = body.size;
     }
     fill_headers(cli, call, &headers, &request);
-    for (int i = 0;; i++) {
-        const struct timespec pause = { 0, 200000000L << (i < 3 ? i : 3) };
-
-        if (send_once(cli, &request, out, err) == 0)
-            return 0;
-        if (i == REPEATS || cli_interrupted() ||
-            (err->code != ERROR_UNKNOWN && err->code != ERROR_RATE))
-            return -1;
-        (void)nanosleep(&pause, NULL);
-    }
+    return send_until_known(cli, &request,
+                            strcmp(call->method, "GET") == 0 ||
+                                cli->token != NULL,
+                            out, err);
 }
 
 int
@@ -151,6 +174,21 @@ client_get(const struct cli *cli, const char *path, json_t **out,
 }
 
 int
+client_get_text(const struct cli *cli, const char *path,
+                struct http_answer *out, struct error *err)
+{
+    const struct client_call call = { .method = "GET", .path = path };
+    struct http_request request = { .method = "GET", .path = path,
+                                    .timeout_ms = 30000 };
+    struct headers headers;
+
+    fill_headers(cli, &call, &headers, &request);
+    if (http_send(&cli->target, &request, out, err) != 0)
+        return -1;
+    return out->status >= 400 ? client_problem(out, err) : 0;
+}
+
+int
 client_list(const struct cli *cli, const char *path, size_t max, json_t **out,
             struct error *err)
 {
@@ -158,8 +196,10 @@ client_list(const struct cli *cli, const char *path, size_t max, json_t **out,
     const char *cursor = NULL;
     scoped_json all = json_object();
     json_t *items = json_array();
+    json_t *names = json_object();
 
     (void)json_object_set_new(all, "items", items);
+    (void)json_object_set_new(all, "names", names);
     do {
         size_t left = max - json_array_size(items);
         scoped_buffer page = { 0 };
@@ -174,6 +214,7 @@ client_list(const struct cli *cli, const char *path, size_t max, json_t **out,
         if (client_get(cli, page.bytes, &answer, err) != 0)
             return -1;
         (void)json_array_extend(items, json_object_get(answer, "items"));
+        (void)json_object_update(names, json_object_get(answer, "names"));
         cursor = json_string_value(json_object_get(answer, "next"));
         if (cursor != NULL)
             cursor = arena_strdup(cli->arena, cursor);

@@ -25,6 +25,9 @@ int client_send(const struct cli *cli, const struct client_call *call,
 /* GET of a path. */
 int client_get(const struct cli *cli, const char *path, json_t **out,
                struct error *err);
+/* GET of an answer that is not JSON. */
+int client_get_text(const struct cli *cli, const char *path,
+                    struct http_answer *out, struct error *err);
 /* GET of all pages of a list: one object {"items": [...]}, at most max. */
 int client_list(const struct cli *cli, const char *path, size_t max,
                 json_t **out, struct error *err);

@@ -51,42 +51,77 @@ read_context(const struct cli *cli, json_t **out, struct error *err)
     return 0;
 }
 
-/* flag > environment > file */
-static const char *
-pick(const struct cli *cli, const char *option, const char *variable,
-     const json_t *context, const char *key)
-{
-    const char *value = option != NULL ? cli_option(cli, option) : NULL;
-    const char *stored = json_string_value(json_object_get(context, key));
+/* Where a value comes from: the stronger source first. */
+enum source { SOURCE_FLAG, SOURCE_ENVIRONMENT, SOURCE_FILE, SOURCE_NONE };
 
-    if (value == NULL)
+/* flag > environment > file */
+static enum source
+pick(const struct cli *cli, const char *option, const char *variable,
+     const json_t *context, const char *key, const char **value_out)
+{
+    const char *stored = json_string_value(json_object_get(context, key));
+    enum source source = SOURCE_FLAG;
+    const char *value = option != NULL ? cli_option(cli, option) : NULL;
+
+    if (value == NULL) {
+        source = SOURCE_ENVIRONMENT;
         value = environment(variable);
-    if (value == NULL && stored != NULL)
+    }
+    if (value == NULL && stored != NULL) {
+        source = SOURCE_FILE;
         value = arena_strdup(cli->arena, stored);
-    return value != NULL && value[0] != '\0' ? value : NULL;
+    }
+    *value_out = value != NULL && value[0] != '\0' ? value : NULL;
+    return *value_out != NULL ? source : SOURCE_NONE;
+}
+
+/* The server: of socket and URL the one from the stronger source, the socket
+ * when both come from the same. */
+static void
+pick_server(struct cli *cli, const json_t *context)
+{
+    const char *socket, *url;
+    enum source socket_source =
+        pick(cli, "socket", "BULKHEAD_SOCKET", context, "socket", &socket);
+    enum source url_source =
+        pick(cli, "url", "BULKHEAD_URL", context, "url", &url);
+
+    if (url_source < socket_source)
+        socket = NULL;
+    else if (socket != NULL)
+        url = NULL;
+    cli->target.unix_path =
+        url == NULL && socket == NULL ? SOCKET_DEFAULT : socket;
+    cli->target.url = url;
+}
+
+/* A kept project belongs to the kept tenant: it is none of another that a
+ * stronger source names. */
+static void
+pick_place(struct cli *cli, const json_t *context)
+{
+    const char *kept = json_string_value(json_object_get(context, "tenant"));
+    enum source tenant = pick(cli, "tenant", "BULKHEAD_TENANT", context,
+                              "tenant", &cli->tenant);
+    enum source project = pick(cli, "project", "BULKHEAD_PROJECT", context,
+                               "project", &cli->project);
+
+    if (project == SOURCE_FILE && tenant < SOURCE_FILE && kept != NULL &&
+        strcmp(kept, cli->tenant) != 0)
+        cli->project = NULL;
 }
 
 int
 context_load(struct cli *cli, struct error *err)
 {
     scoped_json context = NULL;
-    const char *url;
 
     cli->context_path = context_path(cli);
     if (read_context(cli, &context, err) != 0)
         return -1;
-    url = pick(cli, "url", "BULKHEAD_URL", context, "url");
-    cli->target.unix_path =
-        pick(cli, "socket", "BULKHEAD_SOCKET", context, "socket");
-    if (url != NULL && cli_option(cli, "socket") == NULL)
-        cli->target.unix_path = NULL;
-    cli->target.url = url;
-    if (url == NULL && cli->target.unix_path == NULL)
-        cli->target.unix_path = SOCKET_DEFAULT;
-    cli->token = pick(cli, NULL, "BULKHEAD_TOKEN", context, "token");
-    cli->tenant = pick(cli, "tenant", "BULKHEAD_TENANT", context, "tenant");
-    cli->project =
-        pick(cli, "project", "BULKHEAD_PROJECT", context, "project");
+    pick_server(cli, context);
+    pick_place(cli, context);
+    (void)pick(cli, NULL, "BULKHEAD_TOKEN", context, "token", &cli->token);
     return 0;
 }
 

@@ -39,6 +39,21 @@ read_body(const struct cli *cli, enum kind kind, json_t **out,
     return fields_read(cli, kind, first, *out, err);
 }
 
+/* Names of subjects, as people know them, become ids. */
+static int
+resolve_subject(const struct cli *cli, json_t *body, struct error *err)
+{
+    const char *text = json_string_value(json_object_get(body, "subject"));
+    const char *id;
+
+    if (text == NULL)
+        return 0;
+    if (place_subject(cli, text, &id, err) != 0)
+        return -1;
+    (void)json_object_set_new(body, "subject", json_string(id));
+    return 0;
+}
+
 static int
 create(struct cli *cli, struct error *err)
 {
@@ -50,12 +65,13 @@ create(struct cli *cli, struct error *err)
 
     if (place_kind(cli->words[0], &kind, err) != 0 ||
         read_body(cli, kind, &body, err) != 0 ||
+        resolve_subject(cli, body, err) != 0 ||
         place_collection(cli, kind, &call.path, err) != 0)
         return -1;
     call.body = body;
     if (client_send(cli, &call, &answer, err) != 0)
         return -1;
-    name = json_string_value(json_object_get(answer, "name"));
+    name = json_string_value(json_object_get(body, "name"));
     if (name == NULL || name[0] == '\0')
         name = json_string_value(json_object_get(answer, "id"));
     output_done(cli, schema_get(kind)->name, name != NULL ? name : "-",
@@ -76,14 +92,16 @@ const struct command command_create = {
     .help = "Make an object.",
     .more = "For example:\n"
             "  bulkhead create tenant research display=Research\n"
-            "  bulkhead create project train -t research class=research\n"
-            "  bulkhead create grant -t research subject=alice "
-            "role=tenant-admin\n"
-            "  bulkhead create volume data -t research -p train "
+            "  bulkhead create project language -t research class=research\n"
+            "  bulkhead create grant -t research --level tenant "
+            "subject=alice role=tenant-admin\n"
+            "  bulkhead create volume data -t research -p language "
             "size_mib=64\n"
-            "The fields of each noun are in the API reference "
-            "(/api/v1/openapi.json).\nPasswords and keys have commands of "
-            "their own: passwd, create apikey.",
+            "  bulkhead create price meter=card_hour model=H100-80GB "
+            "price=3.5\n"
+            "`bulkhead nouns NOUN` lists the fields of a noun. Passwords, "
+            "keys and quotas have\ncommands of their own: passwd, create "
+            "apikey, set quota.",
     .options = options,
     .words_min = 1,
     .words_max = CLI_WORDS_MAX,

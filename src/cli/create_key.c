@@ -35,9 +35,14 @@ print_secret(const struct cli *cli, const char *kind, const char *member,
         output_print(cli, output_columns(kind), answer);
         return;
     }
+    if (cli->dry_run) {
+        output_line("%s would be made (dry run)", kind);
+        return;
+    }
     output_line("%s", secret != NULL ? secret : "-");
-    if (!cli->quiet && !cli->dry_run)
-        (void)fprintf(stderr, "This secret is shown once; keep it.\n");
+    if (!cli->quiet)
+        (void)fprintf(stderr, "This secret is shown once; keep it. Programs "
+                              "give it as BULKHEAD_TOKEN.\n");
 }
 
 static int

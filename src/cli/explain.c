@@ -1,10 +1,101 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stdio.h>
+#include <string.h>
 
 #include "cli/client.h"
 #include "cli/command.h"
+#include "cli/fields.h"
 #include "cli/output.h"
 #include "cli/place.h"
+
+static const char *
+text_of(const json_t *object, const char *name)
+{
+    const char *text = json_string_value(json_object_get(object, name));
+
+    return text != NULL ? text : "";
+}
+
+static int64_t
+number_of(const json_t *object, const char *name)
+{
+    return json_integer_value(json_object_get(object, name));
+}
+
+static void
+print_quota(const json_t *quota)
+{
+    const char *dimension = text_of(quota, "dimension");
+    char used[48], need[48], limit[48], guaranteed[48];
+
+    fields_amount(dimension, number_of(quota, "used"), used, sizeof(used));
+    fields_amount(dimension, number_of(quota, "need"), need, sizeof(need));
+    fields_amount(dimension, number_of(quota, "guaranteed"), guaranteed,
+                  sizeof(guaranteed));
+    (void)snprintf(limit, sizeof(limit), "none");
+    if (json_is_integer(json_object_get(quota, "limit")))
+        fields_amount(dimension, number_of(quota, "limit"), limit,
+                      sizeof(limit));
+    output_line("  quota of %s for %s: %s used, %s needed, limit %s, "
+                "guaranteed %s",
+                text_of(quota, "node"), dimension, used, need, limit,
+                guaranteed);
+}
+
+static void
+print_pool(const json_t *pool)
+{
+    const json_t *filters = json_object_get(pool, "filters");
+    const json_t *quotas = json_object_get(pool, "quotas");
+    json_t *item;
+    size_t i;
+
+    output_line("pool %s: %lld of %lld cards free", text_of(pool, "pool"),
+                (long long)number_of(pool, "free"),
+                (long long)number_of(pool, "cards"));
+    json_array_foreach(filters, i, item)
+        output_line("  %lld cards left out by %s",
+                    (long long)number_of(item, "cards"),
+                    text_of(item, "filter"));
+    json_array_foreach(quotas, i, item)
+        print_quota(item);
+}
+
+static void
+print_nearest(const json_t *nearest)
+{
+    json_t *change;
+    size_t i;
+
+    if (json_array_size(json_object_get(nearest, "changes")) == 0)
+        return;
+    output_line("it would start with:");
+    json_array_foreach(json_object_get(nearest, "changes"), i, change)
+        output_line("  %s", json_string_value(change));
+}
+
+static void
+print_text(const char *name, const json_t *answer)
+{
+    const char *text = text_of(answer, "text");
+    const char *reason = text_of(answer, "reason");
+    json_t *pool;
+    size_t i;
+
+    output_line("%s is %s%s%s%s", name, text_of(answer, "state"),
+                text[0] != '\0' ? ": " : "", text,
+                text[0] == '\0' && strcmp(reason, "none") == 0
+                    ? "; it waits for nothing"
+                    : "");
+    if (strcmp(reason, "none") == 0)
+        return;
+    output_line("reason %s; ahead of it in the queue: %lld; waits for %lld s",
+                reason, (long long)number_of(answer, "ahead"),
+                (long long)(number_of(answer, "waits_ms") / 1000));
+    print_nearest(json_object_get(answer, "nearest"));
+    json_array_foreach(json_object_get(answer, "pools"), i, pool)
+        print_pool(pool);
+}
 
 static int
 explain(struct cli *cli, struct error *err)
@@ -17,10 +108,10 @@ explain(struct cli *cli, struct error *err)
     path = arena_printf(cli->arena, "%s/explain", path);
     if (client_get(cli, path, &answer, err) != 0)
         return -1;
-    /* The document goes deep: YAML reads well, tables do not. */
     if (cli->form == OUTPUT_TABLE || cli->form == OUTPUT_WIDE)
-        cli->form = OUTPUT_YAML;
-    output_print(cli, output_columns("workload"), answer);
+        print_text(cli->words[0], answer);
+    else
+        output_print(cli, output_columns("workload"), answer);
     return 0;
 }
 
@@ -28,6 +119,9 @@ const struct command command_explain = {
     .verb = "explain",
     .words = "WORKLOAD",
     .help = "Say why a workload waits and what would let it start.",
+    .more = "The reasons are listed in docs/concepts.md. -o json and -o yaml "
+            "have all numbers in\nthe API's units: milli-cards, MiB, "
+            "milli-CPU, milli-card-milliseconds.",
     .words_min = 1,
     .words_max = 1,
     .run = explain,

@@ -2,10 +2,13 @@
 #include "cli/fields.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define WHOLE_MAX INT64_C(1000000000000)
+#include "base/clock.h"
+#include "core/model.h"
+#include "core/reason.h"
 
 static json_t *
 read_list(const char *text)
@@ -31,11 +34,27 @@ read_int(const char *name, const char *text, json_t **out, struct error *err)
 
     errno = 0;
     number = strtoll(text, &end, 10);
-    if (*text == '\0' || *end != '\0' || errno != 0)
+    if ((*text != '-' && (*text < '0' || *text > '9')) || end == text ||
+        *end != '\0' || errno != 0)
         return error_set(err, ERROR_INVALID, "%s: \"%.40s\" is not an integer",
                          name, text);
     *out = json_integer(number);
     return 0;
+}
+
+/* "now" and "+30d" by this machine's clock; everything else is as it is. */
+static json_t *
+read_time(const char *text)
+{
+    char time[CLOCK_TEXT_MAX];
+    struct error ignored;
+    int64_t ms = 0;
+
+    if (strcmp(text, "now") != 0 &&
+        (text[0] != '+' || fields_duration(text + 1, &ms, &ignored) != 0))
+        return json_string(text);
+    clock_format(clock_wall_ms() + ms, time);
+    return json_string(time);
 }
 
 static int
@@ -52,6 +71,12 @@ read_value(const struct field *field, const char *name, const char *text,
         (strcmp(text, "true") == 0 || strcmp(text, "false") == 0)) {
         *out = json_boolean(text[0] == 't');
         return 0;
+    }
+    if (field != NULL && field->type == FIELD_TIME) {
+        *out = read_time(text);
+        return *out != NULL ? 0
+                            : error_set(err, ERROR_INVALID,
+                                        "%s: the value is not UTF-8", name);
     }
     if (field != NULL && field->type == FIELD_VERBS) {
         *out = read_list(text);
@@ -76,10 +101,17 @@ fields_read(const struct cli *cli, enum kind kind, int first, json_t *body,
         size_t size = strcspn(word, "=");
         const char *name = arena_strndup(cli->arena, word, size);
         json_t *value = NULL;
+        int64_t nano;
 
         if (word[size] != '=' || size == 0)
             return error_set(err, ERROR_INVALID,
                              "\"%.60s\" is not FIELD=VALUE", word);
+        if (kind == KIND_PRICE && strcmp(name, "price") == 0) {
+            if (fields_nano(word + size + 1, &nano, err) != 0)
+                return error_prefix(err, "price");
+            (void)json_object_set_new(body, "nano", json_integer(nano));
+            continue;
+        }
         if (json_object_get(body, name) != NULL)
             return error_set(err, ERROR_INVALID, "%s is given twice", name);
         if (read_value(schema_field(kind, name), name, word + size + 1,
@@ -90,8 +122,10 @@ fields_read(const struct cli *cli, enum kind kind, int first, json_t *body,
     return 0;
 }
 
-int
-fields_milli(const char *text, int64_t *out, struct error *err)
+/* A decimal with at most `most` digits behind the point, as a whole number of
+ * its smallest parts. */
+static int
+read_decimal(const char *text, int most, int64_t *out, struct error *err)
 {
     int64_t value = 0;
     int digits = -1; /* behind the point; -1: before it */
@@ -102,20 +136,49 @@ fields_milli(const char *text, int64_t *out, struct error *err)
             digits = 0;
             continue;
         }
-        if (*at < '0' || *at > '9' || digits == 3 || value > WHOLE_MAX)
+        if (*at < '0' || *at > '9' || digits == most ||
+            __builtin_mul_overflow(value, INT64_C(10), &value) ||
+            __builtin_add_overflow(value, (int64_t)(*at - '0'), &value))
             break;
-        value = value * 10 + (*at - '0');
         digits += digits >= 0;
     }
     if (*at != '\0' || at == text || strcmp(text, ".") == 0)
         return error_set(err, ERROR_INVALID,
                          "\"%.40s\" is not an amount such as 2 or 0.5 (at "
-                         "most three digits behind the point)",
-                         text);
-    for (digits = digits < 0 ? 0 : digits; digits < 3; digits++)
-        value *= 10;
+                         "most %d digits behind the point)",
+                         text, most);
+    for (digits = digits < 0 ? 0 : digits; digits < most; digits++)
+        if (__builtin_mul_overflow(value, INT64_C(10), &value))
+            value = INT64_MAX;
+    if (value > AMOUNT_MAX)
+        return error_set(err, ERROR_INVALID, "\"%.40s\" is too much", text);
     *out = value;
     return 0;
+}
+
+int
+fields_milli(const char *text, int64_t *out, struct error *err)
+{
+    return read_decimal(text, 3, out, err);
+}
+
+int
+fields_nano(const char *text, int64_t *out, struct error *err)
+{
+    return read_decimal(text, 9, out, err);
+}
+
+void
+fields_amount(const char *dimension, int64_t amount, char *text, size_t room)
+{
+    const struct field *field = schema_field(KIND_QUOTA, "dimension");
+    char amount_text[REASON_AMOUNT_MAX];
+
+    (void)snprintf(text, room, "%lld", (long long)amount);
+    for (int i = 0; field->names[i] != NULL; i++)
+        if (strcmp(field->names[i], dimension) == 0)
+            (void)snprintf(text, room, "%s",
+                           reason_amount(amount_text, i, amount));
 }
 
 /* A whole number and one unit of the table (the first is the default). */
@@ -130,8 +193,9 @@ with_unit(const char *text, const char *units, const int64_t *factors,
     errno = 0;
     number = strtoll(text, &end, 10);
     unit = *end == '\0' ? units : strchr(units, *end);
-    if (end == text || errno != 0 || number < 0 || number > WHOLE_MAX ||
-        unit == NULL || (*end != '\0' && end[1] != '\0'))
+    if (text[0] < '0' || text[0] > '9' || errno != 0 || unit == NULL ||
+        (*end != '\0' && end[1] != '\0') ||
+        number > AMOUNT_MAX / factors[unit - units])
         return error_set(err, ERROR_INVALID,
                          "\"%.40s\" is not an amount such as %s", text,
                          example);

@@ -8,7 +8,8 @@
 /*
  * FIELD=VALUE words as a JSON body: numbers, switches, lists of verbs and
  * documents take their type from the kind's schema; everything else is text.
- * A value of "null" is null.
+ * A value of "null" is null.  Times may be "now" and "+30d", and a price's
+ * amount can be given as price=3.5 instead of nano=3500000000.
  */
 int fields_read(const struct cli *cli, enum kind kind, int first,
                 json_t *body, struct error *err);
@@ -20,5 +21,12 @@ int fields_milli(const char *text, int64_t *out, struct error *err);
 int fields_duration(const char *text, int64_t *out, struct error *err);
 /* "512", "512m", "4g" -> MiB. */
 int fields_mib(const char *text, int64_t *out, struct error *err);
+/* "3.5" -> 3500000000, at most nine digits behind the point. */
+int fields_nano(const char *text, int64_t *out, struct error *err);
+
+/* An amount of a quota's dimension ("cards") as people read it: "2 cards",
+ * "4096 MiB", "10 card-hours". */
+void fields_amount(const char *dimension, int64_t amount, char *text,
+                   size_t room);
 
 #endif

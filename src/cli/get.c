@@ -27,7 +27,7 @@ take_events(const char *bytes, size_t size, void *data)
         if (strncmp(buffer_text(&watcher->line), "data:", 5) == 0) {
             const char *text = buffer_text(&watcher->line) + 5;
 
-            output_line("%s", text + strspn(text, " "));
+            output_json_line(text + strspn(text, " "));
         }
         buffer_clear(&watcher->line);
     }
@@ -60,8 +60,11 @@ get(struct cli *cli, struct error *err)
     if (place_kind(cli->words[0], &kind, err) != 0)
         return -1;
     if (cli->word_count > 1) {
-        if (place_object(cli, kind, cli->words[1], &path, err) != 0 ||
-            client_get(cli, path, &answer, err) != 0)
+        if (place_object(cli, kind, cli->words[1], &path, err) != 0)
+            return -1;
+        if (cli->form != OUTPUT_JSON && cli->form != OUTPUT_YAML)
+            path = arena_printf(cli->arena, "%s?names=1", path);
+        if (client_get(cli, path, &answer, err) != 0)
             return -1;
         output_print(cli, output_columns(schema_get(kind)->name), answer);
         return 0;
@@ -83,10 +86,12 @@ const struct command command_get = {
     .verb = "get",
     .words = "NOUN [NAME]",
     .help = "Show objects, or one of them.",
-    .more = "Nouns: pools, nodes, cards, jointokens, classes, priorities, "
+    .more = "For example: bulkhead get workloads -t research -p language -o "
+            "wide\n\nNouns: pools, nodes, cards, jointokens, classes, priorities, "
             "prices, tenants,\nunits, projects, users, serviceaccounts, "
             "apikeys, sessions, roles, grants,\nceilings, denies, quotas, "
-            "workloads, instances, volumes, alarms. Singular works too.",
+            "workloads, instances, volumes, alarms. Singular works too; "
+            "`bulkhead nouns` says what they are.",
     .options = options,
     .words_min = 1,
     .words_max = 2,

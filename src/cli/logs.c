@@ -5,28 +5,33 @@
 #include "cli/client.h"
 #include "cli/command.h"
 #include "cli/place.h"
+#include "cli/screen.h"
+
+struct reader {
+    bool terminal;
+    struct screen_stream stream;
+};
 
 /* The bytes are the workload's own; a terminal gets no control codes. */
 static bool
 take(const char *bytes, size_t size, void *data)
 {
-    const bool *terminal = data;
+    struct reader *reader = data;
+    scoped_buffer safe = { 0 };
 
-    for (size_t i = 0; i < size; i++) {
-        unsigned char byte = (unsigned char)bytes[i];
-
-        if (*terminal && byte < 0x20 && byte != '\n' && byte != '\t')
-            (void)putchar('?');
-        else
-            (void)putchar(byte);
+    if (reader->terminal) {
+        screen_pass(&reader->stream, bytes, size, &safe);
+        bytes = buffer_text(&safe);
+        size = safe.size;
     }
+    (void)fwrite(bytes, 1, size, stdout);
     return fflush(stdout) == 0 && !cli_interrupted();
 }
 
 static int
 logs(struct cli *cli, struct error *err)
 {
-    bool terminal = isatty(STDOUT_FILENO) == 1;
+    struct reader reader = { .terminal = isatty(STDOUT_FILENO) == 1 };
     const char *instance = cli_option(cli, "instance");
     scoped_buffer path = { 0 };
     const char *workload;
@@ -43,7 +48,7 @@ logs(struct cli *cli, struct error *err)
     }
     if (cli_has(cli, "follow"))
         buffer_add_text(&path, "&follow=1");
-    if (client_stream(cli, path.bytes, take, &terminal, err) != 0)
+    if (client_stream(cli, path.bytes, take, &reader, err) != 0)
         return -1;
     return cli_interrupted()
                ? error_set(err, ERROR_INTERRUPTED, "interrupted")

@@ -4,10 +4,13 @@
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <yaml.h>
 
 #include "base/clock.h"
+#include "cli/fields.h"
+#include "cli/screen.h"
 
 #define COLUMNS_MAX 32
 
@@ -32,7 +35,7 @@ static const struct {
         { "CPU", "cpu_milli", 'm', false },
         { "MEMORY-MIB", "memory_mib", 's', false }, END_COLUMNS } },
     { "card",
-      { NAME_COLUMN, { "NODE", "node", 's', false },
+      { NAME_COLUMN, { "NODE", "parent", 's', false },
         { "MODEL", "model", 's', false },
         { "MEMORY-MIB", "memory_mib", 's', false },
         { "HEALTH", "health", 's', false },
@@ -53,10 +56,11 @@ static const struct {
       { NAME_COLUMN, { "VALUE", "value", 's', false },
         { "ACROSS", "preempt_across", 'b', false }, END_COLUMNS } },
     { "price",
-      { NAME_COLUMN, { "METER", "meter", 's', false },
+      { { "NAME", "id", 's', false }, { "METER", "meter", 's', false },
         { "MODEL", "model", 's', false }, { "PRICE", "nano", 'c', false },
+        { "TENANT", "tenant", 's', true },
         { "FROM", "from_ms", 't', false }, { "TO", "to_ms", 't', false },
-        END_COLUMNS } },
+        { "AGE", "created", 'a', false }, { 0 } } },
     { "tenant",
       { NAME_COLUMN, { "STATE", "state", 's', false },
         { "ISOLATION", "isolation", 's', false },
@@ -71,6 +75,26 @@ static const struct {
       { NAME_COLUMN, { "EXPIRES", "expires_ms", 't', false },
         { "REVOKED", "revoked_ms", 't', false },
         { "SOURCES", "sources", 's', true }, END_COLUMNS } },
+    { "session",
+      { { "NAME", "id", 's', false },
+        { "PROVED", "proved_ms", 't', false },
+        { "EXPIRES", "expires_ms", 't', false },
+        { "REVOKED", "revoked_ms", 't', false },
+        { "AGE", "created", 'a', false }, { 0 } } },
+    { "jointoken",
+      { NAME_COLUMN, { "NODE", "node", 's', false },
+        { "EXPIRES", "expires_ms", 't', false },
+        { "USED", "used_ms", 't', false }, END_COLUMNS } },
+    { "role",
+      { NAME_COLUMN, { "BUILTIN", "builtin", 'b', false },
+        { "VERBS", "verbs", 's', true }, END_COLUMNS } },
+    { "ceiling",
+      { { "NAME", "id", 's', false }, { "VERBS", "verbs", 's', false },
+        { "AGE", "created", 'a', false }, { 0 } } },
+    { "deny",
+      { { "NAME", "id", 's', false }, { "VERBS", "verbs", 's', false },
+        { "REASON", "reason", 's', false },
+        { "AGE", "created", 'a', false }, { 0 } } },
     { "grant",
       { { "NAME", "id", 's', false }, { "SUBJECT", "subject", 's', false },
         { "ROLE", "role", 's', false }, { "TO", "to_ms", 't', false },
@@ -78,8 +102,8 @@ static const struct {
     { "quota",
       { { "NAME", "id", 's', false },
         { "DIMENSION", "dimension", 's', false },
-        { "GUARANTEED", "guaranteed", 's', false },
-        { "LIMIT", "limit", 's', false }, { "USED", "used", 's', false },
+        { "GUARANTEED", "guaranteed", 'q', false },
+        { "LIMIT", "limit", 'q', false }, { "USED", "used", 'q', false },
         { "POOL", "pool", 's', true }, { "CLASS", "class", 's', true },
         { "AGE", "created", 'a', false }, { 0 } } },
     { "workload",
@@ -88,23 +112,25 @@ static const struct {
         { "INSTANCES", "instances", 's', false },
         { "ATTEMPT", "attempt", 's', false },
         { "PREEMPTED", "preemptions", 's', true },
-        { "EXIT", "exit_code", 's', true },
-        { "CARD-HOURS", "card_time", 'h', false },
-        { "REASON", "reason", 's', false },
+        { "EXIT", "exit_code", 'e', false },
+        { "CLASS", "class", 's', true },
+        { "USER", "user", 's', true },
+        { "REASON", "reason", 'r', false },
         { "SENTENCE", "reason_text", 's', true }, END_COLUMNS } },
     { "instance",
       { NAME_COLUMN, { "STATE", "state", 's', false },
         { "ATTEMPT", "attempt", 's', false },
         { "INCARNATION", "incarnation", 's', false },
         { "STARTED", "started_ms", 't', false },
-        { "EXIT", "exit_code", 's', false }, { "OOM", "oom", 'b', false },
+        { "EXIT", "exit_code", 'e', false }, { "OOM", "oom", 'b', false },
+        { "FAILURE", "failure", 's', true },
         END_COLUMNS } },
     { "binding",
       { { "NAME", "id", 's', false }, { "CARD", "card", 's', false },
-        { "INSTANCE", "parent", 's', false },
+        { "WORKLOAD", "workload", 's', false },
+        { "INSTANCE", "parent", 's', true },
         { "SHARE", "milli", 'm', false }, { "FROM", "from_ms", 't', false },
         { "TO", "to_ms", 't', false },
-        { "WORKLOAD", "workload", 's', true },
         { "PROJECT", "project", 's', true }, { 0 } } },
     { "volume",
       { NAME_COLUMN, { "SIZE-MIB", "size_mib", 's', false },
@@ -126,20 +152,6 @@ output_columns(const char *kind)
     return common_columns;
 }
 
-/* Control characters would drive the terminal of whoever looks. */
-static void
-clean(struct buffer *out, const char *text)
-{
-    for (; *text != '\0'; text++) {
-        unsigned char byte = (unsigned char)*text;
-
-        if (byte >= 0x20 && byte != 0x7F)
-            buffer_add_byte(out, byte);
-        else
-            buffer_add_byte(out, byte == '\n' || byte == '\t' ? ' ' : '?');
-    }
-}
-
 void
 output_line(const char *fmt, ...)
 {
@@ -150,7 +162,16 @@ output_line(const char *fmt, ...)
     va_start(args, fmt);
     (void)vsnprintf(text, sizeof(text), fmt, args);
     va_end(args);
-    clean(&line, text);
+    screen_clean(&line, text);
+    (void)printf("%s\n", buffer_text(&line));
+}
+
+void
+output_json_line(const char *text)
+{
+    scoped_buffer line = { 0 };
+
+    screen_escape(&line, text, strlen(text));
     (void)printf("%s\n", buffer_text(&line));
 }
 
@@ -224,6 +245,30 @@ go_down(const json_t *value, const char *field)
 }
 
 static void
+amount(const json_t *item, int64_t value, char *text, size_t room)
+{
+    const char *dimension =
+        json_string_value(json_object_get(item, "dimension"));
+
+    if (value < 0)
+        (void)snprintf(text, room, "none");
+    else
+        fields_amount(dimension != NULL ? dimension : "", value, text, room);
+}
+
+/* What has not ended, or never ran, has none. */
+static void
+exit_code(const json_t *item, int64_t value, char *text, size_t room)
+{
+    bool ended = !json_is_null(json_object_get(item, "ended_ms")) &&
+                 !json_is_null(json_object_get(item, "started_ms"));
+
+    (void)snprintf(text, room, "-");
+    if (ended)
+        (void)snprintf(text, room, "%" PRId64, value);
+}
+
+static void
 cell(struct buffer *out, const struct column *column, const json_t *item)
 {
     const json_t *value = go_down(item, column->field);
@@ -243,11 +288,19 @@ cell(struct buffer *out, const struct column *column, const json_t *item)
     else if (column->form == 'h' && json_is_integer(value))
         decimal(json_integer_value(value) / 3600, 1000000, 6, text,
                 sizeof(text));
+    else if (column->form == 'q' && json_is_integer(value))
+        amount(item, json_integer_value(value), text, sizeof(text));
+    else if (column->form == 'r' && json_is_string(value) &&
+             strcmp(json_string_value(value), "none") == 0)
+        (void)snprintf(text, sizeof(text), "-");
+    else if (column->form == 'e' && json_is_integer(value))
+        exit_code(item, json_integer_value(value), text, sizeof(text));
     else if (column->form == 'c' && json_is_integer(value))
         output_nano(json_integer_value(value), text, sizeof(text));
     else if (json_is_string(value)) {
-        clean(out, json_string_length(value) > 0 ? json_string_value(value)
-                                                 : "-");
+        screen_clean(out, json_string_length(value) > 0
+                              ? json_string_value(value)
+                              : "-");
         return;
     } else {
         json_write(out, value);
@@ -306,12 +359,14 @@ print_table(const struct cli *cli, const struct column *columns,
     }
 }
 
-/* RFC 4180; a leading = + - @ is a formula to spreadsheets. */
+/* RFC 4180.  In a text, = + - @ behind any spaces begin a formula to
+ * spreadsheets. */
 static void
-print_csv_cell(const char *text)
+print_csv_cell(const char *text, bool is_text)
 {
-    bool formula = strchr("=+-@", text[0]) != NULL && text[0] != '\0' &&
-                   strcmp(text, "-") != 0;
+    const char *start = text + strspn(text, " ");
+    bool formula = is_text && *start != '\0' &&
+                   strchr("=+-@", *start) != NULL && strcmp(text, "-") != 0;
 
     if (!formula && strpbrk(text, ",\"\r\n") == NULL) {
         (void)fputs(text, stdout);
@@ -342,12 +397,12 @@ print_csv(const struct cli *cli, const struct column *columns,
             scoped_buffer text = { 0 };
 
             if (json_is_string(value))
-                clean(&text, json_string_value(value));
+                screen_clean(&text, json_string_value(value));
             else if (value != NULL && !json_is_null(value))
                 json_write(&text, value);
             if (i > 0)
                 (void)putchar(',');
-            print_csv_cell(buffer_text(&text));
+            print_csv_cell(buffer_text(&text), json_is_string(value));
         }
         (void)fputs("\r\n", stdout);
     }
@@ -408,15 +463,32 @@ yaml_value(yaml_emitter_t *emitter, const json_t *value)
     }
 }
 
+static int
+keep_yaml(void *data, unsigned char *bytes, size_t size)
+{
+    buffer_add(data, bytes, size);
+    return 1;
+}
+
+static void
+print_escaped(const char *text, size_t size)
+{
+    scoped_buffer safe = { 0 };
+
+    screen_escape(&safe, text, size);
+    (void)fputs(buffer_text(&safe), stdout);
+}
+
 static void
 print_yaml(const json_t *value)
 {
+    scoped_buffer text = { 0 };
     yaml_emitter_t emitter;
     yaml_event_t event;
 
     if (!yaml_emitter_initialize(&emitter))
         return;
-    yaml_emitter_set_output_file(&emitter, stdout);
+    yaml_emitter_set_output(&emitter, keep_yaml, &text);
     yaml_emitter_set_unicode(&emitter, 1);
     yaml_put(&emitter, &event,
              yaml_stream_start_event_initialize(&event, YAML_UTF8_ENCODING));
@@ -428,13 +500,18 @@ print_yaml(const json_t *value)
              yaml_document_end_event_initialize(&event, 1));
     yaml_put(&emitter, &event, yaml_stream_end_event_initialize(&event));
     yaml_emitter_delete(&emitter);
+    print_escaped(buffer_text(&text), text.size);
 }
 
 static void
 print_json(const json_t *value)
 {
-    (void)json_dumpf(value, stdout, JSON_INDENT(2) | JSON_ENCODE_ANY);
+    char *text = json_dumps(value, JSON_INDENT(2) | JSON_ENCODE_ANY);
+
+    if (text != NULL)
+        print_escaped(text, strlen(text));
     (void)putchar('\n');
+    free(text);
 }
 
 static void
@@ -453,6 +530,28 @@ print_names(const json_t *items)
     }
 }
 
+/* Names where the items refer to other objects by their ids. */
+static void
+put_names(const json_t *items, const json_t *names)
+{
+    json_t *item, *value;
+    const char *key;
+    void *next;
+    size_t i;
+
+    json_array_foreach(items, i, item) {
+        json_object_foreach_safe(item, next, key, value) {
+            json_t *name = json_is_string(value) && strcmp(key, "id") != 0
+                               ? json_object_get(names,
+                                                 json_string_value(value))
+                               : NULL;
+
+            if (name != NULL)
+                (void)json_object_set(item, key, name);
+        }
+    }
+}
+
 void
 output_print(const struct cli *cli, const struct column *columns,
              const json_t *value)
@@ -466,6 +565,8 @@ output_print(const struct cli *cli, const struct column *columns,
         (void)json_array_append(single, (json_t *)(uintptr_t)value);
         items = single;
     }
+    if (cli->form != OUTPUT_JSON && cli->form != OUTPUT_YAML)
+        put_names(items, json_object_get(value, "names"));
     switch (cli->form) {
     case OUTPUT_JSON:
         print_json(value);

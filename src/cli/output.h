@@ -7,15 +7,17 @@
 /*
  * How does an answer look on the screen?  Tables with stable columns for
  * people (first NAME, last AGE), and json, yaml, csv, name for programs.
- * Whatever a server or tenant wrote is printed without control characters,
- * and CSV cells that a spreadsheet would run are quoted.
+ * Whatever a server or tenant wrote is printed without control characters
+ * (screen.h), and CSV texts that a spreadsheet would run are quoted.
  */
 
 struct column {
     const char *title;
     const char *field; /* of the JSON object; "a.b" goes down */
     char form;         /* 's' text, 'a' age of a time, 't' time, 'm' milli-
-                          units as a decimal, 'b' yes or -, 'i' short id,
+                          units as a decimal, 'b' yes or -, 'q' amount of the
+                          item's dimension, 'r' text but none is -, 'e' exit
+                          code once there is one,
                           'h' milli-card-ms as card hours, 'c' nano money */
     bool wide;         /* only with -o wide */
 };
@@ -29,7 +31,10 @@ const struct column *output_columns(const char *kind);
 /* "workload/train created" after a mutation, or the object when -o asks. */
 void output_done(const struct cli *cli, const char *kind, const char *name,
                  const char *what, const json_t *object);
-/* Prints one line for people on standard output, control bytes removed. */
+/* Prints a JSON text as one line, of any length. */
+void output_json_line(const char *text);
+/* Prints one line for people on standard output, control characters removed
+ * (screen.h). */
 void output_line(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* An amount of milli-units: 1500 -> "1.5". */
 void output_milli(int64_t milli, char *text, size_t room);

@@ -11,11 +11,14 @@
  * --level platform|tenant|unit|project picks another.
  */
 
-/* The options that place a kind, for command tables. */
-#define PLACE_OPTIONS                                                         \
+/* The options that place a node of the tree, for command tables. */
+#define PLACE_NODE_OPTIONS                                                    \
     { "level", 0, "LEVEL",                                                    \
       "platform, tenant, unit or project instead of the deepest known" },     \
-        { "unit", 0, "NAME", "organizational unit" },                         \
+        { "unit", 0, "NAME", "organizational unit" }
+/* And those that place an object of any kind. */
+#define PLACE_OPTIONS                                                         \
+    PLACE_NODE_OPTIONS,                                                       \
         { "pool", 0, "NAME", "pool (for nodes and join tokens)" },            \
         { "node", 0, "NAME", "node (for cards)" },                            \
         { "user", 0, "NAME", "user (for keys and sessions)" },                \
@@ -30,6 +33,10 @@ int place_collection(const struct cli *cli, enum kind kind,
 /* Path of one object by name or id. */
 int place_object(const struct cli *cli, enum kind kind, const char *name,
                  const char **path_out, struct error *err);
+/* The id of a user or service account that is named as NAME, KIND/NAME or by
+ * its id, looked for from the deepest node that was named outwards. */
+int place_subject(const struct cli *cli, const char *text,
+                  const char **id_out, struct error *err);
 /* The path of the node that was named (for reports), "" for the platform. */
 int place_node(const struct cli *cli, const char **path_out,
                struct error *err);

@@ -11,10 +11,8 @@ queue(struct cli *cli, struct error *err)
         { "NAME", "name", 's', false },
         { "STATE", "state", 's', false },
         { "INSTANCES", "instances", 's', false },
-        { "REASON", "reason", 's', false },
-        { "NEED", "need", 's', true },
-        { "HAVE", "have", 's', true },
-        { "LIMIT", "limit", 's', true },
+        { "PROJECT", "parent", 's', true },
+        { "REASON", "reason", 'r', false },
         { "SENTENCE", "reason_text", 's', false },
         { "ID", "id", 's', true },
         { "AGE", "submitted_ms", 'a', false },
@@ -40,5 +38,8 @@ queue(struct cli *cli, struct error *err)
 const struct command command_queue = {
     .verb = "queue",
     .help = "Show what waits and why.",
+    .more = "gated: a quota or a rule stops it before it competes for cards. "
+            "queued: it competes.\nheld: `bulkhead hold`. `bulkhead explain "
+            "WORKLOAD` has the numbers.",
     .run = queue,
 };

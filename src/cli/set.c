@@ -34,7 +34,11 @@ const struct command command_set = {
     .verb = "set",
     .words = "NOUN NAME FIELD=VALUE...",
     .help = "Change fields of an object.",
-    .more = "For example: bulkhead set node n1 state=draining\n"
+    .more = "For example:\n"
+            "  bulkhead set node n1 state=draining\n"
+            "  bulkhead set tenant research state=suspended\n"
+            "`bulkhead nouns NOUN` lists the fields that can be changed. "
+            "null empties one.\n"
             "Fails with exit code 7 when somebody else changed it meanwhile.",
     .options = options,
     .words_min = 3,

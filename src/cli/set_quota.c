@@ -6,6 +6,7 @@
 #include "cli/fields.h"
 #include "cli/output.h"
 #include "cli/place.h"
+#include "core/model.h"
 
 #define MILLI_CARD_MS_PER_HOUR (INT64_C(1000) * 3600000)
 
@@ -24,6 +25,9 @@ read_amount(const char *dimension, const char *text, int64_t *out,
     if (strcmp(dimension, "card_time") == 0) {
         if (fields_milli(text, out, err) != 0)
             return -1;
+        if (*out > AMOUNT_MAX / (MILLI_CARD_MS_PER_HOUR / 1000))
+            return error_set(err, ERROR_INVALID,
+                             "\"%.40s\" card-hours are too many", text);
         *out *= MILLI_CARD_MS_PER_HOUR / 1000;
         return 0;
     }

@@ -56,6 +56,7 @@ read_spec(const struct cli *cli, json_t *body, struct error *err)
 {
     json_t *spec = json_object_get(body, "spec");
     json_t *volumes = json_array(), *env = json_object(), *words;
+    int first = cli->dashes == 0 ? 0 : 1; /* a name stands before */
 
     if (spec == NULL) {
         spec = json_object();
@@ -79,9 +80,9 @@ read_spec(const struct cli *cli, json_t *body, struct error *err)
         (void)json_object_set(spec, "env", env);
     json_decref(volumes);
     json_decref(env);
-    if (cli->word_count > 1) {
+    if (cli->word_count > first) {
         words = json_array();
-        for (int i = 1; i < cli->word_count; i++)
+        for (int i = first; i < cli->word_count; i++)
             (void)json_array_append_new(words, json_string(cli->words[i]));
         (void)json_object_set_new(spec, "command", words);
     }
@@ -143,9 +144,10 @@ read_options(const struct cli *cli, json_t *body, struct error *err)
 }
 
 static int
-print_submitted(const struct cli *cli, const json_t *answer)
+print_submitted(const struct cli *cli, const json_t *body,
+                const json_t *answer)
 {
-    const char *name = json_string_value(json_object_get(answer, "name"));
+    const char *name = json_string_value(json_object_get(body, "name"));
     const char *state = json_string_value(json_object_get(answer, "state"));
     const char *why =
         json_string_value(json_object_get(answer, "reason_text"));
@@ -166,13 +168,24 @@ submit(struct cli *cli, struct error *err)
     scoped_json body = NULL;
     scoped_json answer = NULL;
 
+    if (cli->dashes == 0 && file == NULL) {
+        (void)error_set(err, ERROR_INVALID, "the workload has no name");
+        return error_help(err, "bulkhead submit NAME -i IMAGE -c CLASS -- "
+                               "COMMAND [ARG...]");
+    }
+    if (cli->word_count > 1 && cli->dashes != 0 && cli->dashes != 1) {
+        (void)error_set(err, ERROR_INVALID,
+                        "\"%.60s\" is behind the workload's name",
+                        cli->words[1]);
+        return error_help(err, "put -- before the command and its arguments");
+    }
     if (file == NULL)
         body = json_object();
     else if (cli_read_json(file, &body, err) != 0)
         return -1;
     if (!json_is_object(body))
         return error_set(err, ERROR_INVALID, "%s: not a JSON object", file);
-    if (cli->word_count > 0)
+    if (cli->word_count > 0 && cli->dashes != 0)
         (void)json_object_set_new(body, "name", json_string(cli->words[0]));
     if (read_options(cli, body, err) != 0 || read_spec(cli, body, err) != 0 ||
         place_collection(cli, KIND_WORKLOAD, &call.path, err) != 0)
@@ -180,12 +193,12 @@ submit(struct cli *cli, struct error *err)
     call.body = body;
     if (client_send(cli, &call, &answer, err) != 0)
         return -1;
-    (void)print_submitted(cli, answer);
+    (void)print_submitted(cli, body, answer);
     if (!cli_has(cli, "wait") || cli->dry_run)
         return 0;
     (void)fflush(stdout);
     return waiting_for_end(
-        cli, json_string_value(json_object_get(answer, "id")), err);
+        cli, json_string_value(json_object_get(body, "name")), err);
 }
 
 static const struct command_option options[] = {
@@ -193,8 +206,8 @@ static const struct command_option options[] = {
     { "image", 'i', "IMAGE", "name or name@sha256:digest" },
     { "class", 'c', "NAME", "what one instance gets" },
     { "instances", 'n', "N", "number of instances, started together" },
-    { "kind", 0, "KIND", "batch, service or interactive" },
-    { "priority", 0, "NAME", "priority class" },
+    { "kind", 0, "KIND", "batch (default), service or interactive" },
+    { "priority", 0, "NAME", "priority class: `bulkhead get priorities`" },
     { "in-pool", 0, "NAME", "only in this pool" },
     { "cpu", 0, "CPUS", "CPUs of an instance: 1.5" },
     { "memory", 'm', "MIB", "memory of an instance: 512, 4g" },
@@ -215,8 +228,13 @@ const struct command command_submit = {
     .words = "[NAME] [-- COMMAND [ARG...]]",
     .help = "Submit work that wants cards.",
     .more = "For example:\n"
-            "  bulkhead submit train -i bigram -c h100-80g.1 --cpu 1 -m 512 "
-            "-v data:/data \\\n      -- /bin/bigram --out /data/model.gguf",
+            "  bulkhead submit train -i demo -c h100-80g.1 --cpu 1 -m 512 "
+            "-v data:/data \\\n"
+            "      -- /bin/bigram --out /data/model.gguf\n"
+            "`bulkhead get classes` lists what an instance can get. A service "
+            "runs until it is\ncancelled; an interactive workload is a "
+            "service for one person. Absent: batch,\n1 instance, 1 CPU, "
+            "1024 MiB, preemptible, no longest run.",
     .options = options,
     .words_max = CLI_WORDS_MAX,
     .run = submit,

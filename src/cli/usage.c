@@ -26,30 +26,16 @@ fetch(const struct cli *cli, const char *group, json_t **out,
     return client_get(cli, path.bytes, out, err);
 }
 
-/* Puts names where the report has ids, and amounts as people read them. */
+/* Each line says its currency. */
 static void
-decorate(json_t *answer)
+add_currency(const json_t *answer)
 {
-    const json_t *names = json_object_get(answer, "names");
-    json_t *items = json_object_get(answer, "items");
-    json_t *item, *value;
-    const char *key;
-    void *next;
+    json_t *item;
     size_t i;
 
-    json_array_foreach(items, i, item) {
-        json_object_foreach_safe(item, next, key, value) {
-            json_t *name = json_is_string(value)
-                               ? json_object_get(names,
-                                                 json_string_value(value))
-                               : NULL;
-
-            if (name != NULL)
-                (void)json_object_set(item, key, name);
-        }
+    json_array_foreach(json_object_get(answer, "items"), i, item)
         (void)json_object_set(item, "currency",
                               json_object_get(answer, "currency"));
-    }
 }
 
 static const char *
@@ -71,6 +57,7 @@ make_columns(const struct cli *cli, const char *group, bool cost)
         { "CLASS-OF-TIME", "usage", 's', false },
         { "METER", "meter", 's', true },
         { "CARD-HOURS", "quantity", 'h', false },
+        { "UNIT", "unit", 's', true },
         { "COST", "cost_nano", 'c', false },
         { "CURRENCY", "currency", 's', false },
     };
@@ -87,7 +74,7 @@ make_columns(const struct cli *cli, const char *group, bool cost)
         group += size;
         group += *group == ',';
     }
-    for (size_t i = 0; i < (cost ? 5U : 3U); i++)
+    for (size_t i = 0; i < (cost ? 6U : 4U); i++)
         columns[count++] = amounts[i];
     return columns;
 }
@@ -103,7 +90,7 @@ report(struct cli *cli, bool cost, struct error *err)
     if (fetch(cli, group, &answer, err) != 0)
         return -1;
     if (cli->form != OUTPUT_JSON && cli->form != OUTPUT_YAML)
-        decorate(answer);
+        add_currency(answer);
     output_print(cli, make_columns(cli, group, cost), answer);
     return 0;
 }
@@ -120,25 +107,37 @@ cost(struct cli *cli, struct error *err)
     return report(cli, true, err);
 }
 
+#define EXPLAIN                                                               \
+    "For example: bulkhead cost --by tenant,user,class --from "               \
+    "2030-01-01T00:00:00Z\n\n"                                                \
+    "CLASS-OF-TIME: bound is held by a workload; what is left of a card is "  \
+    "idle, reserved\n(kept for a workload), scrub, maintenance, unhealthy "   \
+    "or unknown. One card for one hour\nis 1 card-hour, half a card 0.5. "    \
+    "Only bound time costs. CSV and JSON give quantity\nin "                  \
+    "milli-card-milliseconds (3600000000 are one card-hour) and cost in "     \
+    "billionths\nof the currency."
+
 static const struct command_option options[] = {
     { "by", 0, "GROUP,...",
       "tenant, project, user, workload, class, pool, model" },
     { "from", 0, "TIME", "2030-01-31T00:00:00Z; else a day ago" },
     { "to", 0, "TIME", "not including; else now" },
-    PLACE_OPTIONS,
+    PLACE_NODE_OPTIONS,
     { 0 },
 };
 
 const struct command command_usage = {
     .verb = "usage",
     .help = "Report card time by tenant, project, user, class ...",
+    .more = EXPLAIN,
     .options = options,
     .run = usage,
 };
 
 const struct command command_cost = {
     .verb = "cost",
-    .help = "The same with what it costs.",
+    .help = "Report card time with what it costs.",
+    .more = EXPLAIN,
     .options = options,
     .run = cost,
 };

@@ -8,15 +8,15 @@ static int
 version(struct cli *cli, struct error *err)
 {
     scoped_json answer = NULL;
-    scoped_buffer text = { 0 };
+    const char *text;
 
     output_line("bulkhead %s", VERSION);
     if (client_get(cli, "/api/v1/version", &answer, err) != 0) {
-        output_line("server: not reached");
+        output_line("server not reached: %s", err->text);
         return 0;
     }
-    json_write(&text, answer);
-    output_line("server: %s", buffer_text(&text));
+    text = json_string_value(json_object_get(answer, "version"));
+    output_line("bulkheadd %s", text != NULL ? text : "-");
     return 0;
 }
 

@@ -9,6 +9,7 @@
 #include "cli/client.h"
 #include "cli/output.h"
 #include "cli/place.h"
+#include "cli/screen.h"
 
 #define POLL_NS 250000000L
 
@@ -25,15 +26,18 @@ show_progress(const char *state, const json_t *workload, char *last,
 {
     const char *why =
         json_string_value(json_object_get(workload, "reason_text"));
-    char line[512];
+    scoped_buffer line = { 0 };
 
-    (void)snprintf(line, sizeof(line), "%s%s%s", state,
-                   why != NULL && why[0] != '\0' ? ": " : "",
-                   why != NULL ? why : "");
-    if (strcmp(line, last) == 0 || isatty(STDERR_FILENO) != 1)
+    screen_clean(&line, state);
+    if (why != NULL && why[0] != '\0') {
+        buffer_add_text(&line, ": ");
+        screen_clean(&line, why);
+    }
+    if (strncmp(buffer_text(&line), last, room - 1) == 0 ||
+        isatty(STDERR_FILENO) != 1)
         return;
-    (void)snprintf(last, room, "%s", line);
-    (void)fprintf(stderr, "%s\n", line);
+    (void)snprintf(last, room, "%s", buffer_text(&line));
+    (void)fprintf(stderr, "%s\n", buffer_text(&line));
 }
 
 int
@@ -61,7 +65,7 @@ waiting_for(const struct cli *cli, const char *workload,
             if (accept(state))
                 return 0;
             if (waiting_is_terminal(state))
-                return error_set(err, ERROR_GONE,
+                return error_set(err, ERROR_CONDITION,
                                  "workload %s has %s (exit code %lld)",
                                  workload, state,
                                  (long long)json_integer_value(
@@ -70,7 +74,7 @@ waiting_for(const struct cli *cli, const char *workload,
         if (cli_interrupted())
             return error_set(err, ERROR_INTERRUPTED, "interrupted");
         if (timeout_ms > 0 && clock_mono_ms() - start_ms >= timeout_ms)
-            return error_set(err, ERROR_GONE, "workload %s is still %s",
+            return error_set(err, ERROR_CONDITION, "workload %s is still %s",
                              workload, state != NULL ? state : "unknown");
         (void)nanosleep(&pause, NULL);
     }

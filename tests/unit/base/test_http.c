@@ -225,11 +225,13 @@ a_server_that_is_down_silent_or_breaks_off_is_busy(void **state)
     assert_int_equal(http_send(&target, &request, &answer, &err), -1);
     assert_int_equal(err.code, ERROR_BUSY);
     assert_null(strstr(err.text, "no-such-socket"));
+    assert_false(answer.connected);
     err.code = ERROR_NONE;
     target = server_start(&server, NULL, 0);
     assert_int_equal(http_send(&target, &request, &answer, &err), -1);
     server_stop(&server);
     assert_int_equal(err.code, ERROR_BUSY);
+    assert_true(answer.connected);
     err.code = ERROR_NONE;
     target = server_start(&server,
                           "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhel",
