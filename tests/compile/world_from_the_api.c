@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* error: incomplete|no member: an exchange leads to no world. */
+/* error: undefined type: an exchange leads to no world. */
 #include "api/exchange.h"
 
 const struct world *world_of(const struct exchange *exchange);
