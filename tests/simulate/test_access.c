@@ -295,7 +295,8 @@ grant_counts(const struct lab *lab, const struct actor *actor,
         (grant->to_ms != 0 && lab->p.now_ms >= grant->to_ms) ||
         !network_match(grant->sources, actor->source))
         return false;
-    if (home.kind == KIND_TENANT && !world_is_below(world, node, home))
+    if (home.kind == KIND_TENANT &&
+        !ref_equal(world_scope(world, node), home))
         return false;
     for (struct ref at = object; !ref_is_none(at);
          at = world_parent(world, at))
