@@ -98,7 +98,7 @@ estate_cards(const struct granted *granted, struct exchange *exchange,
         if (page.more)
             break;
     }
-    page_end(&page, world_platform_ref(world));
+    page_end(&page, (struct ref){0});
     return 0;
 }
 

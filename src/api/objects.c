@@ -117,11 +117,45 @@ page_add(struct page *page, struct ref ref, json_t *item)
     json_array_append_new(page->items, item);
 }
 
+/* The newest revision among what the asker sees of the kind below parent
+ * (none: anywhere). */
+static uint64_t
+visible_revision(const struct granted *granted, enum kind kind,
+                 struct ref parent)
+{
+    const struct world *world = granted_world(granted);
+    uint64_t newest = 0;
+    if (ref_is_none(parent)) {
+        world_each(world, kind, ref)
+            if (world_object(world, ref)->revision > newest &&
+                access_visible(granted, ref))
+                newest = world_object(world, ref)->revision;
+    } else {
+        world_each_child(world, kind, parent, ref)
+            if (world_object(world, ref)->revision > newest &&
+                access_visible(granted, ref))
+                newest = world_object(world, ref)->revision;
+    }
+    return newest;
+}
+
+uint64_t
+objects_revision(const struct granted *granted, enum kind kind,
+                 struct ref parent)
+{
+    const struct world *world = granted_world(granted);
+    struct ref scope = ref_is_none(parent) ? world_platform_ref(world)
+                                           : world_scope(world, parent);
+    if (scope.kind == KIND_TENANT || granted_is_platform(granted))
+        return world_revision(world, scope);
+    return visible_revision(granted, kind, parent);
+}
+
 void
-page_end(struct page *page, struct ref scope)
+page_end(struct page *page, struct ref parent)
 {
     struct exchange *exchange = page->exchange;
-    const struct world *world = granted_world(page->granted);
+    enum kind kind = exchange->route->kind;
     json_t *next = json_null();
     if (page->more) {
         char text[CURSOR_TEXT_MAX];
@@ -133,7 +167,8 @@ page_end(struct page *page, struct ref scope)
     answer_json(&exchange->answer, 200,
                 json_pack("{s:o, s:o, s:o, s:I}", "items", page->items,
                           "names", page->names, "next", next, "revision",
-                          (json_int_t)world_revision(world, scope)));
+                          (json_int_t)objects_revision(page->granted, kind,
+                                                       parent)));
 }
 
 static void
@@ -177,7 +212,7 @@ objects_list(const struct granted *granted, struct exchange *exchange,
         list_projects(&page, world, parent);
     else
         list_children(&page, world, kind, parent);
-    page_end(&page, world_scope(world, parent));
+    page_end(&page, parent);
     return 0;
 }
 
@@ -198,7 +233,7 @@ objects_list_all(const struct granted *granted, struct exchange *exchange,
         if (page.more)
             break;
     }
-    page_end(&page, world_platform_ref(world));
+    page_end(&page, (struct ref){0});
     return 0;
 }
 

@@ -46,8 +46,14 @@ int page_begin(struct page *page, const struct granted *granted,
 bool page_takes(struct page *page, struct ref ref);
 /* Takes over item. */
 void page_add(struct page *page, struct ref ref, json_t *item);
-/* Makes the answer; scope is the one whose revision it tells. */
-void page_end(struct page *page, struct ref scope);
+/* Makes the answer; with the revision of the list below parent. */
+void page_end(struct page *page, struct ref parent);
+
+/* From which revision a watch of the kind below parent (none: anywhere) goes
+ * on: that of the scope.  The platform's moves with the work of every tenant,
+ * so people of a tenant are told the newest one of what they see. */
+uint64_t objects_revision(const struct granted *granted, enum kind kind,
+                          struct ref parent);
 
 /* Path of an object below /api/v1, for Location; "" when it has none. */
 void objects_location(const struct exchange *exchange, const char *id,

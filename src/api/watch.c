@@ -403,6 +403,35 @@ take_nothing(void *data, const struct note *note)
     return false;
 }
 
+/* Where the watch begins.  People of a tenant who watch the platform's objects
+ * know its revision only as that of what they saw; from there on nothing may
+ * tell them how far it is.  What the ring has lost matters to them only when
+ * it was visible. */
+static int
+read_since(const struct granted *granted, struct exchange *exchange,
+           const struct watcher *watcher, uint64_t *since_out,
+           struct error *err)
+{
+    struct loop *loop = exchange->api->loop;
+    int64_t now = (int64_t)world_revision(granted_world(granted),
+                                          watcher->scope);
+    bool blind = watcher->scope.kind != KIND_TENANT &&
+                 !granted_is_platform(granted);
+    int64_t since;
+    if (exchange_int(exchange, "since", 0, blind ? INT64_MAX : now, now,
+                     &since, err) != 0)
+        return -1;
+    *since_out = (uint64_t)(since < now ? since : now);
+    if (since >= now || loop_notes(loop, watcher->scope, (uint64_t)since,
+                                   take_nothing, NULL, err) == 0)
+        return 0;
+    if (!blind || objects_revision(granted, watcher->kind, watcher->parent) >
+                      (uint64_t)since)
+        return -1;
+    *since_out = (uint64_t)now;
+    return 0;
+}
+
 static struct watcher *
 make_watcher(const struct granted *granted, const struct exchange *exchange,
              enum kind kind, struct ref parent)
@@ -425,23 +454,13 @@ int
 watch_start(const struct granted *granted, struct exchange *exchange,
             enum kind kind, struct ref parent, struct error *err)
 {
-    struct loop *loop = exchange->api->loop;
-    int64_t since;
     if (kind == KIND_TENANT)
         return error_set(err, ERROR_UNSUPPORTED,
                          "tenants have revisions of their own and cannot be "
                          "watched together");
     struct watcher *watcher = make_watcher(granted, exchange, kind, parent);
-    int64_t now = (int64_t)world_revision(granted_world(granted),
-                                          watcher->scope);
-    if (exchange_int(exchange, "since", 0, now, now, &since, err) != 0 ||
-        (since < now && loop_notes(loop, watcher->scope, (uint64_t)since,
-                                   take_nothing, NULL, err) != 0)) {
-        free(watcher);
-        return -1;
-    }
-    watcher->since = (uint64_t)since;
-    if (add_watcher(exchange->api->hub, watcher, exchange, err) != 0) {
+    if (read_since(granted, exchange, watcher, &watcher->since, err) != 0 ||
+        add_watcher(exchange->api->hub, watcher, exchange, err) != 0) {
         free(watcher);
         return -1;
     }

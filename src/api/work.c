@@ -78,7 +78,7 @@ list_waiting(const struct granted *granted, struct exchange *exchange,
         if (page.more)
             break;
     }
-    page_end(&page, world_scope(world, below));
+    page_end(&page, below);
     return 0;
 }
 
