@@ -215,6 +215,9 @@ find_transfer(struct look *look, struct evaluation *evaluation)
 {
     const struct world *world = look->estate->world;
 
+    /* Its own failed nomination ends first. */
+    if (look->nominated)
+        return false;
     world_each(world, KIND_HOLD, ref) {
         struct ref nominee = world_parent(world, ref);
 
