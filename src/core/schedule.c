@@ -10,6 +10,9 @@
 #include "core/manifest.h"
 #include "core/queue.h"
 
+/* A pass that decided something is repeated; this often without anything new
+ * from outside means that decisions chase each other, and time has to pass. */
+#define REPEATS_MAX 32
 /* Waiting workloads whose reasons go into one set. */
 #define REASONS_MAX 64
 /* Finished work stays in memory that long; then it is history. */
@@ -49,6 +52,7 @@ struct pass {
     uint64_t generation; /* of the world that it goes on from */
     int64_t due_ms;
     bool changed; /* it has decided something */
+    int repeats;
     bool finished;
 };
 
@@ -87,6 +91,12 @@ schedule_what_text(enum schedule_what what)
                                          "retire" };
 
     return names[what];
+}
+
+bool
+schedule_is_settled(const struct scheduler *scheduler)
+{
+    return scheduler->pass.repeats < REPEATS_MAX;
 }
 
 int64_t
@@ -424,9 +434,13 @@ schedule_step(struct scheduler *scheduler, struct changes *changes)
         pass->estate->world != changes->world || pass->finished)
         pass_begin(pass, changes->world, now_ms);
     step(scheduler, changes);
-    if (change_is_empty(changes) && pass->changed) {
+    if (change_is_empty(changes) && pass->changed &&
+        pass->repeats < REPEATS_MAX) {
         /* What was told early in a pass may be old by its end. */
+        int repeats = pass->repeats + 1;
+
         pass_begin(pass, changes->world, now_ms);
+        pass->repeats = repeats;
         step(scheduler, changes);
     }
     if (change_is_empty(changes))

@@ -43,6 +43,10 @@ struct schedule_decision schedule_last(const struct scheduler *scheduler);
 /* Stable text: "assign", "nominate", ... */
 const char *schedule_what_text(enum schedule_what what);
 
+/* False when the last decisions chased each other and were cut off until time
+ * or an event brings something new: a fault of the scheduler. */
+bool schedule_is_settled(const struct scheduler *scheduler);
+
 /* When the next step could find something without another change; the
  * caller need not call before, and may always. */
 int64_t schedule_due_ms(const struct scheduler *scheduler);

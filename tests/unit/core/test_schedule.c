@@ -560,6 +560,29 @@ a_new_scheduler_decides_the_same(void **state)
     scene_teardown(&b.scene);
 }
 
+/* Work without cards needs a node's CPU and memory alone. */
+static void
+work_without_cards_is_placed_by_its_node(void **state)
+{
+    struct stage s;
+    struct ref none, first, second;
+    struct job job;
+
+    (void)state;
+    stage_setup(&s, 0);
+    none = scene_class(&s.scene, "cpu", "", 0);
+    job = job_of(&s, none, 2);
+    job.cpu_milli = 50000;
+    first = scene_running(&s.scene, job);
+    second = scene_submit(&s.scene, job);
+    scene_run(&s.scene);
+    assert_int_equal(reason_of(&s, second), REASON_NODE);
+    scene_finish(&s.scene, first, 0);
+    scene_run(&s.scene);
+    assert_int_equal(state_of(&s, second), WORKLOAD_ASSIGNED);
+    scene_teardown(&s.scene);
+}
+
 /* Finished work is history after a day: it leaves the memory. */
 static void
 old_work_leaves_the_memory(void **state)
@@ -710,6 +733,7 @@ main(void)
         cmocka_unit_test(nodepool_tenants_share_no_node),
         cmocka_unit_test(explanation_names_a_change_that_helps),
         cmocka_unit_test(a_new_scheduler_decides_the_same),
+        cmocka_unit_test(work_without_cards_is_placed_by_its_node),
         cmocka_unit_test(old_work_leaves_the_memory),
         cmocka_unit_test(a_large_pass_is_quick),
     };
