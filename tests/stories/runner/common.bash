@@ -65,6 +65,11 @@ remove_home() {
     rm -rf "$HOME_DIR"
 }
 
+# `! command` never fails a story; this does when the command succeeds.
+not() {
+    if "$@"; then return 1; fi
+}
+
 # ask JSON: one request as the agent; prints the result.
 ask() {
     setpriv --reuid "$AGENT_UID" --regid "$AGENT_UID" --clear-groups \

@@ -105,6 +105,10 @@ hostile() {
     tar -C "$T/x" -cf "$T/rel.tar" rel
     tar -C "$T" --transform 's,^f,rel/evil,' -rf "$T/rel.tar" f
     hostile relative "$T/rel.tar" "passes through a link"
+    mkdir "$T/x/real" && ln -s real "$T/x/inner"
+    tar -C "$T/x" -cf "$T/inner.tar" real inner
+    tar -C "$T" --transform 's,^f,inner/evil,' -rf "$T/inner.tar" f
+    hostile inner "$T/inner.tar" "passes through a link"
     [ ! -e /etc/evil ]
 }
 

@@ -97,7 +97,7 @@ teardown() {
     start one 1 1 'trap "" TERM INT; sleep 300 & sleep 301 & echo up; wait'
     says one 1 up
     [ "$(op kill one 1 | jq -c '[.state, .processes]')" = '["exited",0]' ]
-    ! grep -q . /sys/fs/cgroup/pids/brlife/*/cgroup.procs 2>/dev/null
+    not grep -q . /sys/fs/cgroup/pids/brlife/*/cgroup.procs 2>/dev/null
 }
 
 @test "limits of processors, processes and files hold" {
@@ -175,8 +175,8 @@ teardown() {
     [ "$(grep -c . /proc/self/mountinfo)" = "$before" ]
     [ -z "$(ls "$HOME_DIR/state/instances")" ]
     [ -z "$(ls "$HOME_DIR/state/crun" "$HOME_DIR/state/exits" | grep -v :)" ]
-    ! ls -d /sys/fs/cgroup/*/brlife/brlife-* 2>/dev/null
-    ! pgrep -f "conmon.*brlife" >/dev/null
+    not ls -d /sys/fs/cgroup/*/brlife/brlife-* 2>/dev/null
+    not pgrep -f "conmon.*brlife" >/dev/null
 }
 
 @test "a start that fails leaves nothing behind and can be repeated" {

@@ -48,6 +48,35 @@ serve='nc -ll -p 80 -e echo hello'
     [[ $(log_of client 1) != *hello* ]]
 }
 
+@test "another tenant is not reached even by who has every right in its own network" {
+    server=$(start server 1 7 "$serve" '{"network": {}}')
+    four=$(echo "$server" | jq -r .address)
+    six=$(echo "$server" | jq -r .address6)
+    client=$(start client 1 8 'sleep 100' '{"network": {}}' | jq .pid)
+    # The server is willing: it knows the way back.
+    back() { nsenter --net="/proc/$(echo "$server" | jq .pid)/ns/net" ip "$@" dev eth0; }
+    back route replace "$(record client | jq -r .address)/32"
+    back -6 route replace "$(record client | jq -r .address6)/128"
+    friend=$(start friend 1 7 'sleep 100' '{"network": {}}' | jq .pid)
+    sleep 0.3
+    for who in $friend $client; do
+        inside() { nsenter --net="/proc/$who/ns/net" "$@"; }
+        inside ip route replace "$four/32" dev eth0
+        inside ip -6 route replace "$six/128" dev eth0
+        if [ "$who" = "$friend" ]; then
+            [ "$(inside busybox nc -w 2 "$four" 80 </dev/null)" = hello ]
+            [ "$(inside busybox nc -w 2 "$six" 80 </dev/null)" = hello ]
+        else
+            not inside busybox nc -w 2 "$four" 80 </dev/null
+            not inside busybox nc -w 2 "$six" 80 </dev/null
+            # Not even the addresses of the hardware are learned.
+            [[ $(inside ip neigh) != *"$(echo "$server" | jq -r .mac)"* ]]
+            inside ip neigh replace "$four" lladdr "$(echo "$server" | jq -r .mac)" dev eth0
+            not inside busybox nc -w 2 "$four" 80 </dev/null
+        fi
+    done
+}
+
 @test "host addresses, gateways, the metadata address, the outside and DNS are not reached" {
     host=$(hostname -I)
     [ "$(busybox nc -w 2 127.0.0.1 45871 </dev/null)" = host ]
@@ -104,17 +133,17 @@ serve='nc -ll -p 80 -e echo hello'
     inside() { nsenter --net="/proc/$client/ns/net" "$@"; }
     [ "$(inside busybox nc -w 2 "$address" 80 </dev/null)" = hello ]
     inside ip addr add 10.0.112.77/20 dev eth0
-    ! inside busybox nc -w 1 -s 10.0.112.77 "$address" 80 </dev/null
+    not inside busybox nc -w 1 -s 10.0.112.77 "$address" 80 </dev/null
     inside ip addr add fd62:756c:6b68:7::77/64 dev eth0 nodad
-    ! inside busybox nc -w 1 -s fd62:756c:6b68:7::77 "$(echo "$server" | jq -r .address6)" 80 </dev/null
+    not inside busybox nc -w 1 -s fd62:756c:6b68:7::77 "$(echo "$server" | jq -r .address6)" 80 </dev/null
     inside ip addr del 10.0.112.77/20 dev eth0
     # The victim's ARP entry is not poisoned.
     victim=$(record victim | jq .pid)
     inside arping -c 2 -w 1 -U -I eth0 -s "$address" "$address" >/dev/null 2>&1 || true
-    ! nsenter --net="/proc/$victim/ns/net" ip neigh | grep "$address" |
-        grep -q "$(record client | jq -r .mac)"
+    neighbours=$(nsenter --net="/proc/$victim/ns/net" ip neigh | grep "$address " || true)
+    [[ $neighbours != *"$(record client | jq -r .mac)"* ]]
     inside ip link set eth0 address 02:62:68:00:70:99
-    ! inside busybox nc -w 1 "$address" 80 </dev/null
+    not inside busybox nc -w 1 "$address" 80 </dev/null
 }
 
 @test "an instance without network has loopback only" {

@@ -124,11 +124,11 @@ teardown() {
     stop_runner TERM
     kill -0 "$gone"
     "$HOME_DIR/bulkhead-runner" --policy "$HOME_DIR/policy.json" --clean
-    ! kill -0 "$gone" 2>/dev/null
+    not kill -0 "$gone" 2>/dev/null
     [ ! -e "$second/state" ]
-    ! grep -q "$second" /proc/self/mountinfo
-    ! ls -d /sys/fs/cgroup/*/brpoltwo 2>/dev/null
-    ! losetup -a | grep -q "$second"
+    not grep -q "$second" /proc/self/mountinfo
+    not ls -d /sys/fs/cgroup/*/brpoltwo 2>/dev/null
+    [[ $(losetup -a) != *"$second"* ]]
     [ -e "$second/volumes/data.img" ]
     "$HOME_DIR/bulkhead-runner" --policy "$HOME_DIR/policy.json" --clean --volumes
     [ ! -e "$second/volumes" ]

@@ -84,7 +84,7 @@ at() {
     [ "$(ask '{"op":"volume_list"}' | jq -c '.volumes[] | select(.id == "data") | [.tenant, .size_mib, .mounted, .users]')" = '[7,16,true,["one"]]' ]
     op remove one 1
     [ "$(ask '{"op":"volume_list"}' | jq -c '.volumes[] | select(.id == "data") | .mounted')" = false ]
-    ! losetup -a | grep -q "$HOME_DIR/volumes/data.img"
+    [[ $(losetup -a) != *"$HOME_DIR/volumes/data.img"* ]]
 }
 
 checkpoint='{"volumes": [{"id": "data", "path": "/data"}], "checkpoint_dir": "/data/keep/here"}'
@@ -126,9 +126,9 @@ put() {
 @test "links, fifos and devices as marker or directory show nothing and harm nothing" {
     echo '{"step": 666}' >"$HOME_DIR/secret.json"
     for trick in "ln -s $HOME_DIR/secret.json checkpoint.json" \
-        "ln -s /etc/hostname checkpoint.json" "mkfifo checkpoint.json" \
+        "ln -s other checkpoint.json" "ln -s /etc/hostname checkpoint.json" "mkfifo checkpoint.json" \
         "mkdir checkpoint.json" "cd ..; rm -r here; ln -s $HOME_DIR here; ln -s secret.json checkpoint.json"; do
-        start one 1 7 "cd \$BULKHEAD_CHECKPOINT_DIR; rm -rf *; busybox $trick 2>/dev/null || $trick; echo set; sleep 100" "$checkpoint"
+        start one 1 7 "cd \$BULKHEAD_CHECKPOINT_DIR; rm -rf *; echo '{\"step\": 666}' >other; busybox $trick 2>/dev/null || $trick; echo set; sleep 100" "$checkpoint"
         says one 1 set
         [ "$(record one | jq -c '[.state, .checkpoint]')" = '["running",null]' ]
         op kill one 1
