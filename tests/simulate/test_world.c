@@ -3,6 +3,7 @@
 
 #include "tests/unit/core/scene.h"
 
+#include "core/explain.h"
 #include "core/ledger.h"
 #include "core/quota.h"
 
@@ -34,7 +35,7 @@ struct play {
         int64_t state[WORKLOAD_CANCELLED + 1];
         int64_t rule[2];
         int64_t assigned, nominated, victims, expired, stopped, served, edits,
-            refused_edits, lost, back, failed_starts;
+            refused_edits, lost, back, failed_starts, explained, verified;
     } hits; /* over all seeds */
 };
 
@@ -360,6 +361,29 @@ hold_or_release(struct play *play)
     scene_apply(&play->scene, changes);
 }
 
+/* A waiting workload is explained: the change that is named was tried. */
+static void
+explain(struct play *play)
+{
+    struct ref ref = any_work(play);
+    struct arena *arena;
+    json_t *json;
+    const json_t *nearest;
+
+    if (ref_is_none(ref) ||
+        !lifecycle_is_waiting(scene_state(&play->scene, ref)))
+        return;
+    arena = arena_new();
+    json = explain_workload(play->scene.world, ref, play->scene.now_ms,
+                            arena);
+    assert_non_null(json_object_get(json, "text"));
+    nearest = json_object_get(json, "nearest");
+    play->hits.explained += nearest != NULL;
+    play->hits.verified += json_is_true(json_object_get(nearest, "verified"));
+    json_decref(json);
+    arena_free(arena);
+}
+
 /* Edits go through the check that the API asks. */
 static void
 edit_quota(struct play *play)
@@ -500,6 +524,8 @@ something(struct play *play)
         forget(play);
     else
         scene_wait(&play->scene, 1000 * below(play, 60));
+    if (chance(play, 5))
+        explain(play);
     scene_wait(&play->scene, below(play, 2000));
 }
 
@@ -622,11 +648,13 @@ show(const struct play *play)
     print_message("assigned %" PRId64 " nominated %" PRId64 " victims %" PRId64
                   " expired %" PRId64 " stopped %" PRId64 " served %" PRId64
                   " edits %" PRId64 " refused %" PRId64 " lost %" PRId64
-                  " back %" PRId64 " failed starts %" PRId64 "\n",
+                  " back %" PRId64 " failed starts %" PRId64
+                  " explained %" PRId64 " verified %" PRId64 "\n",
                   play->hits.assigned, play->hits.nominated, play->hits.victims,
                   play->hits.expired, play->hits.stopped, play->hits.served, play->hits.edits,
                   play->hits.refused_edits, play->hits.lost, play->hits.back,
-                  play->hits.failed_starts);
+                  play->hits.failed_starts, play->hits.explained,
+                  play->hits.verified);
     for (int i = 0; i < 2; i++)
         print_message("rule %s %" PRId64 "\n", rules[i], play->hits.rule[i]);
     for (int i = 0; i <= WORKLOAD_CANCELLED; i++)
@@ -645,7 +673,8 @@ check_hits(const struct play *play)
                 play->hits.victims > 10 && play->hits.expired > 0 &&
                 play->hits.stopped > 0 && play->hits.served > 0 &&
                 play->hits.refused_edits > 0 && play->hits.edits > play->hits.refused_edits &&
-                play->hits.lost > 0 && play->hits.back > 0 && play->hits.failed_starts > 0);
+                play->hits.lost > 0 && play->hits.back > 0 && play->hits.failed_starts > 0 &&
+                play->hits.verified * 2 > play->hits.explained);
     for (int i = 0; i < 2; i++)
         assert_true(play->hits.rule[i] > 0);
     for (int i = WORKLOAD_HELD; i <= WORKLOAD_CANCELLED; i++)
