@@ -41,7 +41,7 @@ struct sight {
 struct agent {
     struct engine *engine;
     struct link *link;
-    char *log_directory;
+    struct logs *logs;
     int inventory_ms;
     struct lane *starts;
     struct lane *quick; /* notices, kills, removals, releases */
@@ -126,8 +126,7 @@ read_log(struct lane_work *work)
     struct reply *reply = memory_new(1, sizeof(*reply));
 
     reply->arena = reading->arena;
-    logs_read(agent->engine, agent->log_directory, &reading->wanted,
-              reply->arena, &reply->fact);
+    logs_read(agent->logs, &reading->wanted, reply->arena, &reply->fact);
     (void)pthread_mutex_lock(&agent->lock);
     reply->next = agent->replies;
     agent->replies = reply;
@@ -496,8 +495,7 @@ run_step(struct lane_work *work)
     struct doing *doing = (struct doing *)work;
     struct agent *agent = doing->agent;
     struct error err;
-    bool failed = step_do(agent->engine, agent->log_directory, &doing->step,
-                          &err) != 0;
+    bool failed = step_do(agent->engine, agent->logs, &doing->step, &err) != 0;
 
     if (failed)
         log_write(err.code == ERROR_BUSY || err.code == ERROR_CONFLICT
@@ -570,7 +568,7 @@ init(struct agent *agent, const struct agent_options *options)
     agent->inventory_ms =
         options->inventory_ms > 0 ? options->inventory_ms : 3000;
     buffer_printf(&path, "%s/logs", options->link.state);
-    agent->log_directory = buffer_take(&path);
+    agent->logs = logs_new(agent->engine, path.bytes);
     agent->roster = roster_new();
     agent->starts = lane_new(8);
     agent->quick = lane_new(4);

@@ -4,7 +4,9 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -14,6 +16,72 @@
 
 #define PIECE 65536
 #define POLL_US 100000
+#define MARKS 64 /* of all instances: where readers stopped */
+
+/* In this instance's log, this byte of the text is at this engine offset. */
+struct mark {
+    char instance[ID_TEXT_MAX];
+    int64_t incarnation;
+    int64_t text;
+    int64_t offset;
+};
+
+struct logs {
+    struct engine *engine;
+    char *directory;
+    pthread_mutex_t lock; /* of the marks */
+    struct mark marks[MARKS];
+    size_t next; /* the oldest */
+};
+
+struct logs *
+logs_new(struct engine *engine, const char *directory)
+{
+    struct logs *logs = memory_new(1, sizeof(*logs));
+
+    logs->engine = engine;
+    logs->directory = memory_strdup(directory);
+    (void)pthread_mutex_init(&logs->lock, NULL);
+    return logs;
+}
+
+void
+logs_free(struct logs *logs)
+{
+    (void)pthread_mutex_destroy(&logs->lock);
+    free(logs->directory);
+    free(logs);
+}
+
+/* The nearest known place at or before the wanted byte; else the start. */
+static struct mark
+find_mark(struct logs *logs, const struct order_log *wanted)
+{
+    struct mark best = { .incarnation = wanted->incarnation };
+
+    (void)snprintf(best.instance, sizeof(best.instance), "%s",
+                   wanted->instance);
+    (void)pthread_mutex_lock(&logs->lock);
+    for (size_t i = 0; i < MARKS; i++) {
+        const struct mark *mark = &logs->marks[i];
+
+        if (mark->incarnation == best.incarnation &&
+            mark->text > best.text && mark->text <= wanted->offset &&
+            strcmp(mark->instance, best.instance) == 0)
+            best = *mark;
+    }
+    (void)pthread_mutex_unlock(&logs->lock);
+    return best;
+}
+
+static void
+set_mark(struct logs *logs, const struct mark *mark)
+{
+    (void)pthread_mutex_lock(&logs->lock);
+    logs->marks[logs->next] = *mark;
+    logs->next = (logs->next + 1) % MARKS;
+    (void)pthread_mutex_unlock(&logs->lock);
+}
 
 /* A kept log begins with one byte: 'T' when the size cap cut it, else 'C'. */
 
@@ -109,9 +177,10 @@ read_whole(struct engine *engine, const char *instance, int64_t incarnation,
 }
 
 int
-logs_keep(struct engine *engine, const char *directory, const char *instance,
-          int64_t incarnation, struct error *err)
+logs_keep(struct logs *logs, const char *instance, int64_t incarnation,
+          struct error *err)
 {
+    const char *directory = logs->directory;
     scoped_buffer path = { 0 };
     scoped_buffer bytes = { 0 };
 
@@ -119,7 +188,7 @@ logs_keep(struct engine *engine, const char *directory, const char *instance,
         return -1;
     if (access(path.bytes, F_OK) == 0)
         return 0;
-    if (read_whole(engine, instance, incarnation, &bytes, err) != 0)
+    if (read_whole(logs->engine, instance, incarnation, &bytes, err) != 0)
         /* What is gone already has no log to keep. */
         return err->code == ERROR_GONE || err->code == ERROR_NOT_FOUND ? 0
                                                                        : -1;
@@ -153,24 +222,59 @@ read_kept(const char *directory, const struct order_log *wanted,
     if (size > (size_t)wanted->max)
         size = (size_t)wanted->max;
     buffer_add(&out->bytes, buffer_text(&bytes) + 1 + from, size);
-    out->next = (int64_t)(from + size);
+    out->next = wanted->offset + (int64_t)size;
     out->complete = from + size + 1 >= bytes.size;
     out->truncated = bytes.size > 0 && bytes.bytes[0] == 'T';
     return 0;
 }
 
+/* From the engine: reads on from the nearest mark until the wanted byte is
+ * reached.  The text before it is passed over. */
 static int
-read_piece(struct engine *engine, const char *directory,
-           const struct order_log *wanted, struct engine_log *out,
-           struct error *err)
+read_live(struct logs *logs, const struct order_log *wanted,
+          struct engine_log *out, struct error *err)
 {
-    if (engine->ops->log(engine, wanted->instance, wanted->incarnation,
-                         wanted->offset, wanted->max, out, err) == 0)
+    struct mark mark = find_mark(logs, wanted);
+
+    for (;;) {
+        int64_t before = mark.offset;
+        size_t skip, size;
+
+        buffer_clear(&out->bytes);
+        if (logs->engine->ops->log(logs->engine, wanted->instance,
+                                   wanted->incarnation, mark.offset,
+                                   wanted->max, out, err) != 0)
+            return -1;
+        mark.offset = out->next;
+        mark.text += (int64_t)out->bytes.size;
+        if (mark.text < wanted->offset && !out->complete &&
+            mark.offset > before)
+            continue;
+        if (mark.text > wanted->offset || mark.offset > before)
+            set_mark(logs, &mark);
+        size = mark.text > wanted->offset
+                   ? (size_t)(mark.text - wanted->offset)
+                   : 0;
+        skip = size < out->bytes.size ? out->bytes.size - size : 0;
+        if (skip > 0)
+            memmove(out->bytes.bytes, out->bytes.bytes + skip,
+                    out->bytes.size - skip);
+        out->bytes.size -= skip;
+        out->next = wanted->offset + (int64_t)out->bytes.size;
+        return 0;
+    }
+}
+
+static int
+read_piece(struct logs *logs, const struct order_log *wanted,
+           struct engine_log *out, struct error *err)
+{
+    if (read_live(logs, wanted, out, err) == 0)
         return 0;
     if (err->code != ERROR_GONE && err->code != ERROR_NOT_FOUND)
         return -1;
     buffer_clear(&out->bytes);
-    return read_kept(directory, wanted, out, err);
+    return read_kept(logs->directory, wanted, out, err);
 }
 
 static void
@@ -189,9 +293,8 @@ fill(struct arena *arena, const struct engine_log *piece,
 }
 
 void
-logs_read(struct engine *engine, const char *directory,
-          const struct order_log *wanted, struct arena *arena,
-          struct report_log *fact_out)
+logs_read(struct logs *logs, const struct order_log *wanted,
+          struct arena *arena, struct report_log *fact_out)
 {
     int64_t until_ms = clock_mono_ms() + wanted->wait_ms;
     struct report_log fact = { .request = wanted->request,
@@ -202,8 +305,7 @@ logs_read(struct engine *engine, const char *directory,
     for (;;) {
         struct engine_log piece = { 0 };
         struct error err;
-        bool failed = read_piece(engine, directory, wanted, &piece, &err) !=
-                      0;
+        bool failed = read_piece(logs, wanted, &piece, &err) != 0;
         bool enough = failed || piece.bytes.size > 0 || piece.complete ||
                       clock_mono_ms() >= until_ms;
 

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "agent/step.h"
 
-#include "agent/logs.h"
-
 static int
 release(struct engine *engine, const struct roster_step *step,
         struct error *err)
@@ -29,7 +27,7 @@ start(struct engine *engine, const struct roster_step *step, struct error *err)
 }
 
 static int
-do_duty(struct engine *engine, const char *log_directory,
+do_duty(struct engine *engine, struct logs *logs,
         const struct roster_step *step, struct error *err)
 {
     const struct engine_ops *ops = engine->ops;
@@ -47,8 +45,7 @@ do_duty(struct engine *engine, const char *log_directory,
     case DUTY_KILL:
         return ops->kill(engine, step->id, step->incarnation, err);
     case DUTY_REMOVE:
-        if (logs_keep(engine, log_directory, step->id,
-                      step->incarnation, err) != 0)
+        if (logs_keep(logs, step->id, step->incarnation, err) != 0)
             return -1;
         return ops->remove(engine, step->id, step->incarnation, err);
     case DUTY_RELEASE:
@@ -58,7 +55,7 @@ do_duty(struct engine *engine, const char *log_directory,
 }
 
 int
-step_do(struct engine *engine, const char *log_directory,
+step_do(struct engine *engine, struct logs *logs,
         struct roster_step *step, struct error *err)
 {
     struct order_volume volume = { .volume = step->id,
@@ -68,7 +65,7 @@ step_do(struct engine *engine, const char *log_directory,
 
     switch (step->kind) {
     case ROSTER_DUTY:
-        return do_duty(engine, log_directory, step, err);
+        return do_duty(engine, logs, step, err);
     case ROSTER_VOLUME:
         return engine->ops->volume(engine, &volume, err);
     case ROSTER_SCRUB:

@@ -20,6 +20,8 @@ struct fake {
     int quiet; /* reads that give nothing first */
 };
 
+#define STRETCH 3
+
 static int
 fake_log(struct engine *engine, const char *instance, int64_t incarnation,
          int64_t offset, int64_t max, struct engine_log *out,
@@ -37,12 +39,15 @@ fake_log(struct engine *engine, const char *instance, int64_t incarnation,
         fake->quiet--;
         return 0;
     }
+    /* Its offsets are not the text's. */
+    offset /= STRETCH;
     left = (size_t)offset < fake->size ? fake->size - (size_t)offset : 0;
     if (left > (size_t)max)
         left = (size_t)max;
     buffer_add(&out->bytes, fake->bytes + offset, left);
-    out->next = offset + (int64_t)left;
-    out->complete = fake->ended && (size_t)out->next == fake->size;
+    offset += (int64_t)left;
+    out->next = offset * STRETCH;
+    out->complete = fake->ended && (size_t)offset == fake->size;
     return 0;
 }
 
@@ -52,6 +57,7 @@ static const struct engine_ops fake_ops = { .name = "fake",
 struct scene {
     char directory[64];
     struct fake fake;
+    struct logs *logs;
     struct arena *arena;
 };
 
@@ -64,6 +70,7 @@ scene_open(void **state)
                    "/tmp/bulkhead-logs-XXXXXX");
     assert_non_null(mkdtemp(scene->directory));
     scene->fake.engine.ops = &fake_ops;
+    scene->logs = logs_new(&scene->fake.engine, scene->directory);
     scene->arena = arena_new();
     *state = scene;
     return 0;
@@ -98,6 +105,7 @@ scene_close(void **state)
 
     (void)count_files(scene, true);
     (void)rmdir(scene->directory);
+    logs_free(scene->logs);
     arena_free(scene->arena);
     free(scene);
     return 0;
@@ -109,8 +117,7 @@ read_log(struct scene *scene, int64_t offset, int64_t max, int64_t wait_ms)
     struct order_log wanted = { 4, "in_a", 1, offset, max, wait_ms };
     struct report_log fact;
 
-    logs_read(&scene->fake.engine, scene->directory, &wanted, scene->arena,
-              &fact);
+    logs_read(scene->logs, &wanted, scene->arena, &fact);
     return fact;
 }
 
@@ -127,8 +134,7 @@ a_log_is_whole_after_its_instance_is_gone(void **state)
     scene->fake.bytes = text;
     scene->fake.size = 200000;
     scene->fake.ended = true;
-    assert_int_equal(logs_keep(&scene->fake.engine, scene->directory, "in_a",
-                               1, &err),
+    assert_int_equal(logs_keep(scene->logs, "in_a", 1, &err),
                      0);
     scene->fake.bytes = NULL;
     fact = read_log(scene, 0, 65536, 0);
@@ -140,6 +146,48 @@ a_log_is_whole_after_its_instance_is_gone(void **state)
     assert_true(fact.complete);
     assert_false(fact.truncated);
     free(text);
+}
+
+static void
+a_reader_goes_on_where_it_was_when_the_instance_goes(void **state)
+{
+    struct scene *scene = *state;
+    struct report_log fact;
+    struct error err;
+
+    scene->fake.bytes = "one\ntwo\nthree\n";
+    scene->fake.size = 14;
+    fact = read_log(scene, 0, 4, 0);
+    assert_memory_equal(fact.bytes, "one\n", 4);
+    assert_int_equal(fact.next, 4);
+    fact = read_log(scene, 4, 4, 0);
+    assert_memory_equal(fact.bytes, "two\n", 4);
+    scene->fake.ended = true;
+    assert_int_equal(logs_keep(scene->logs, "in_a", 1, &err), 0);
+    scene->fake.bytes = NULL;
+    fact = read_log(scene, fact.next, 100, 0);
+    assert_int_equal(fact.size, 6);
+    assert_memory_equal(fact.bytes, "three\n", 6);
+    assert_true(fact.complete);
+    assert_int_equal(read_log(scene, 14, 100, 0).next, 14);
+}
+
+static void
+a_reader_may_begin_anywhere(void **state)
+{
+    struct scene *scene = *state;
+    struct report_log fact;
+
+    scene->fake.bytes = "one\ntwo\nthree\n";
+    scene->fake.size = 14;
+    fact = read_log(scene, 9, 2, 0);
+    assert_int_equal(fact.size, 1);
+    assert_memory_equal(fact.bytes, "h", 1);
+    fact = read_log(scene, fact.next, 100, 0);
+    assert_memory_equal(fact.bytes, "ree\n", 4);
+    fact = read_log(scene, 1, 100, 0);
+    assert_int_equal(fact.size, 13);
+    assert_memory_equal(fact.bytes, "ne\n", 3);
 }
 
 static void
@@ -180,8 +228,7 @@ an_offset_behind_the_end_gives_nothing(void **state)
     scene->fake.bytes = "abc";
     scene->fake.size = 3;
     scene->fake.ended = true;
-    assert_int_equal(logs_keep(&scene->fake.engine, scene->directory, "in_a",
-                               1, &err),
+    assert_int_equal(logs_keep(scene->logs, "in_a", 1, &err),
                      0);
     scene->fake.bytes = NULL;
     fact = read_log(scene, 1000, 100, 0);
@@ -197,8 +244,7 @@ an_id_that_is_a_path_is_refused(void **state)
 
     scene->fake.bytes = "abc";
     scene->fake.size = 3;
-    assert_int_equal(logs_keep(&scene->fake.engine, scene->directory,
-                               "../in_a", 1, &err),
+    assert_int_equal(logs_keep(scene->logs, "../in_a", 1, &err),
                      -1);
     assert_int_equal(count_files(scene, false), 0);
 }
@@ -222,8 +268,7 @@ only_the_newest_logs_are_kept(void **state)
         (void)fclose(file);
     }
     (void)usleep(20000);
-    assert_int_equal(logs_keep(&scene->fake.engine, scene->directory, "in_a",
-                               1, &err),
+    assert_int_equal(logs_keep(scene->logs, "in_a", 1, &err),
                      0);
     assert_int_equal(count_files(scene, false), LOGS_KEPT);
     scene->fake.bytes = NULL;
@@ -237,6 +282,8 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(a_log_is_whole_after_its_instance_is_gone),
+        TEST(a_reader_goes_on_where_it_was_when_the_instance_goes),
+        TEST(a_reader_may_begin_anywhere),
         TEST(a_log_that_is_neither_there_nor_kept_says_so),
         TEST(a_read_waits_for_the_first_byte),
         TEST(an_offset_behind_the_end_gives_nothing),
