@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/buffer.h"
 #include "base/digest.h"
 #include "base/json.h"
 
@@ -153,25 +154,45 @@ codec_read(struct arena *arena, const struct codec *codec,
     return 0;
 }
 
-static json_t *
-write_text(const void *member)
+/* The largest end up to max that splits no character. */
+static size_t
+cut(const char *text, size_t max)
 {
+    size_t size = strlen(text);
+
+    if (size <= max)
+        return size;
+    for (size = max; size > 0 && ((unsigned char)text[size] & 0xC0) == 0x80;)
+        size--;
+    return size;
+}
+
+/* What a program said (a reason, with line ends and colours) goes into a text
+ * that the reader takes: else one such text would hold up every report.  NULL
+ * is an empty text. */
+static json_t *
+write_text(const struct codec_field *field, const void *member)
+{
+    scoped_buffer plain = { 0 };
     const char *text;
-    scoped_buffer clean = { 0 };
     json_t *value;
 
     memcpy(&text, member, sizeof(text));
     if (text == NULL)
         text = "";
-    value = json_string(text);
-    if (value != NULL)
-        return value;
-    /* Bytes of the node's world need not be UTF-8; the message must be. */
-    for (; *text != '\0'; text++)
-        buffer_add_byte(&clean, (unsigned char)*text < 0x80
-                                    ? (unsigned char)*text
-                                    : '?');
-    return json_string(buffer_text(&clean));
+    buffer_add(&plain, text, cut(text, (size_t)field->max));
+    for (size_t i = 0; i < plain.size; i++) {
+        unsigned char byte = (unsigned char)plain.bytes[i];
+
+        if (byte < 0x20 || byte == 0x7F)
+            plain.bytes[i] = ' ';
+    }
+    value = json_stringn(buffer_text(&plain), plain.size);
+    for (size_t i = 0; value == NULL && i < plain.size; i++)
+        if ((unsigned char)plain.bytes[i] >= 0x80)
+            plain.bytes[i] = '?';
+    return value != NULL ? value
+                         : json_stringn(buffer_text(&plain), plain.size);
 }
 
 static json_t *
@@ -195,7 +216,7 @@ write_field(const struct codec_field *field, const void *record)
     switch (field->type) {
     case CODEC_TEXT:
     case CODEC_ID:
-        return write_text(member);
+        return write_text(field, member);
     case CODEC_INT:
         memcpy(&number, member, sizeof(number));
         return json_integer(number);

@@ -57,7 +57,8 @@ struct codec {
 /* Texts are copied into the arena. */
 int codec_read(struct arena *arena, const struct codec *codec,
                const json_t *object, void *record, struct error *err);
-/* A new reference; CODEC_MINE fields are left out. */
+/* A new reference; CODEC_MINE fields are left out.  Control characters in
+ * texts become spaces, and texts that are too long are cut. */
 json_t *codec_write(const struct codec *codec, const void *record);
 
 /* A list of records under a key. */

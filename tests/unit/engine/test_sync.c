@@ -187,6 +187,37 @@ a_log_piece_is_bounded(void **state)
     free(text);
 }
 
+/* A start that failed with several coloured lines, in a limit's middle of a
+ * character: the report must still be taken, or the node would be lost. */
+static void
+any_reason_can_be_reported(void **state)
+{
+    static const char *const reasons[] = { "line\nline \033[31mred\033[0m\t\x7F",
+                                           "half a character: \xC3",
+                                           "not UTF-8: \xFF\xFE" };
+    char long_text[300] = "a";
+
+    (void)state;
+    for (size_t i = 1; i + 2 < sizeof(long_text); i += 2)
+        memcpy(long_text + i, "\xC3\xA4", 2);
+    for (size_t i = 0; i <= 3; i++) {
+        struct arena *arena = arena_new();
+        struct report_instance fact = instance;
+        struct sync sync = full(), out;
+        struct buffer bytes = { 0 };
+        struct error err;
+
+        fact.failure = i < 3 ? reasons[i] : long_text;
+        sync.report.instances = &fact;
+        sync_write(&bytes, &sync);
+        assert_int_equal(
+            sync_parse(arena, bytes.bytes, bytes.size, &out, &err), 0);
+        assert_true(out.report.instances[0].failure[0] != '\0');
+        buffer_release(&bytes);
+        arena_free(arena);
+    }
+}
+
 int
 main(void)
 {
@@ -196,6 +227,7 @@ main(void)
         cmocka_unit_test(hostile_values_are_refused),
         cmocka_unit_test(an_error_names_the_place),
         cmocka_unit_test(a_log_piece_is_bounded),
+        cmocka_unit_test(any_reason_can_be_reported),
     };
 
     return cmocka_run_group_tests_name("sync", tests, NULL, NULL);
