@@ -98,29 +98,57 @@ gate_pools(const struct world *world, const struct workload *workload,
 
 /* --- policy --- */
 
+static int
+state_of(const struct world *world, struct ref ref)
+{
+    switch (ref.kind) {
+    case KIND_PROJECT:
+        return world_project(world, ref)->state;
+    case KIND_UNIT:
+        return world_unit(world, ref)->state;
+    case KIND_TENANT:
+        return world_tenant(world, ref)->state;
+    case KIND_USER:
+        return world_user(world, ref)->state;
+    case KIND_SERVICEACCOUNT:
+        return world_serviceaccount(world, ref)->state;
+    default:
+        return STATE_ACTIVE;
+    }
+}
+
+/* The first node from ref upwards that is not active, or none. */
+static struct ref
+find_stopped(const struct world *world, struct ref ref)
+{
+    while (world_object(world, ref) != NULL &&
+           state_of(world, ref) == STATE_ACTIVE)
+        ref = world_parent(world, ref);
+    return ref;
+}
+
+/* All that is above the workload, and who submitted it. */
 static bool
 check_active(const struct world *world, const struct workload *workload,
              struct verdict *verdict)
 {
     char name[NAME_MAX_SIZE + 16];
-    struct ref project = workload->object.parent;
-    const struct project *at = world_project(world, project);
-    struct ref tenant_ref = world_ancestor(world, KIND_TENANT, project);
-    const struct tenant *tenant = world_tenant(world, tenant_ref);
-    const struct user *user = world_user(world, workload->user);
-    struct ref stopped = { 0 };
+    struct ref stopped = find_stopped(world, workload->object.parent);
 
-    if (at != NULL && at->state != STATE_ACTIVE)
-        stopped = project;
-    else if (tenant != NULL && tenant->state != STATE_ACTIVE)
-        stopped = tenant_ref;
-    else if (user != NULL && user->state != STATE_ACTIVE)
-        stopped = workload->user;
+    if (ref_is_none(stopped))
+        stopped = find_stopped(world, workload->user);
     if (ref_is_none(stopped))
         return true;
-    verdict_set(verdict, WORKLOAD_GATED, REASON_SUSPENDED,
-                "%s is suspended; it can start when that is lifted",
-                reason_node(name, world, stopped));
+    reason_node(name, world, stopped);
+    if (state_of(world, stopped) == STATE_DELETED)
+        verdict_set(verdict, WORKLOAD_GATED, REASON_SUSPENDED,
+                    "%s does not exist any more, so it cannot start: cancel "
+                    "it, and submit it anew as somebody else",
+                    name);
+    else
+        verdict_set(verdict, WORKLOAD_GATED, REASON_SUSPENDED,
+                    "%s is suspended; it can start when that is lifted",
+                    name);
     return false;
 }
 
@@ -167,6 +195,19 @@ check_amounts(const struct workload *workload, struct verdict *verdict)
     return false;
 }
 
+bool
+gate_allows_priority(const struct world *world, const struct tenant *tenant,
+                     struct ref ref)
+{
+    const struct priority *priority = world_priority(world, ref);
+
+    if (priority == NULL)
+        return true;
+    return tenant->priorities != NULL
+               ? gate_lists(world, tenant->priorities, ref)
+               : !priority->preempt_across;
+}
+
 static bool
 check_priority(const struct world *world, const struct tenant *tenant,
                const struct workload *workload, struct verdict *verdict)
@@ -174,10 +215,7 @@ check_priority(const struct world *world, const struct tenant *tenant,
     const struct priority *priority =
         world_priority(world, workload->priority);
 
-    if (priority == NULL ||
-        (tenant->priorities != NULL
-             ? gate_lists(world, tenant->priorities, workload->priority)
-             : !priority->preempt_across))
+    if (gate_allows_priority(world, tenant, workload->priority))
         return true;
     verdict_set(verdict, WORKLOAD_REJECTED, REASON_POLICY,
                 "priority %s is not among those that tenant %s may use",

@@ -50,6 +50,10 @@ void gate_request(const struct gate *gate, const struct workload *workload,
                   const struct demand *demand,
                   struct place_request *request_out);
 
+/* May work of the tenant have this priority (none: always)? */
+bool gate_allows_priority(const struct world *world,
+                          const struct tenant *tenant, struct ref ref);
+
 /* Is the object's id in this JSON list of ids? */
 bool gate_lists(const struct world *world, const struct blob *list,
                 struct ref ref);

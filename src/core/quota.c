@@ -9,13 +9,16 @@
 
 /* --- arithmetic that saturates instead of wrapping --- */
 
+/* More than the largest limit that can be set, so that it fits none. */
+#define ABOVE_ALL (AMOUNT_MAX + 1)
+
 static int64_t
 times(int64_t a, int64_t b)
 {
     int64_t product;
 
     if (__builtin_mul_overflow(a, b, &product) || product > AMOUNT_MAX)
-        return AMOUNT_MAX;
+        return ABOVE_ALL;
     return product;
 }
 
@@ -195,6 +198,13 @@ quota_where(char text[WHERE_MAX], const struct world *world,
     return text;
 }
 
+/* The platform's own use is the use of everybody: no number of it is told. */
+static bool
+is_everybodys(const struct quota *quota)
+{
+    return quota->object.parent.kind == KIND_PLATFORM;
+}
+
 static void
 say_never(struct verdict *verdict, const struct world *world,
           const struct quota *quota, int64_t need, int64_t limit)
@@ -208,10 +218,10 @@ say_never(struct verdict *verdict, const struct world *world,
                 quota_where(where, world, quota),
                 reason_amount(most, quota->dimension, limit));
     verdict->quota = quota->object.self;
-    verdict_numbers(verdict, need, quota->used, limit);
+    verdict_numbers(verdict, need, is_everybodys(quota) ? 0 : quota->used,
+                    limit);
 }
 
-/* The platform's own use is the use of everybody: no number of it is told. */
 static void
 say_full(struct verdict *verdict, const struct world *world,
          const struct quota *quota, int64_t need, int64_t use, int64_t limit)
@@ -224,7 +234,7 @@ say_full(struct verdict *verdict, const struct world *world,
 
     reason_amount(asked, dimension, need);
     quota_where(where, world, quota);
-    if (quota->object.parent.kind == KIND_PLATFORM) {
+    if (is_everybodys(quota)) {
         verdict_set(verdict, WORKLOAD_GATED, reason,
                     "%s needed, the limit of the platform on %s is reached; "
                     "it starts when enough is given back",
@@ -404,41 +414,127 @@ standing_of(const struct world *world, const struct demand *demand,
     return beyond ? STANDING_BEYOND : STANDING_WITHIN;
 }
 
+/* What of a guarantee is for nodes below that the demand does not come from:
+ * all of it, and what they do not use yet. */
+struct reserve {
+    int64_t all, idle;
+};
+
+static bool
+same_scope(const struct quota *a, const struct quota *b)
+{
+    return a->dimension == b->dimension && ref_equal(a->pool, b->pool) &&
+           ref_equal(a->class, b->class);
+}
+
+/* Does the quota lean right on the one of a node above, none in between? */
+static bool
+leans_on(const struct world *world, const struct quota *quota,
+         struct ref above)
+{
+    struct ref node = world_parent(world, quota->object.parent);
+
+    for (; !ref_is_none(node) && !ref_equal(node, above);
+         node = world_parent(world, node))
+        world_each_child(world, KIND_QUOTA, node, ref)
+            if (world_quota(world, ref)->guaranteed > 0 &&
+                same_scope(world_quota(world, ref), quota))
+                return false;
+    return !ref_is_none(node);
+}
+
+static struct reserve
+reserved_below(const struct world *world, const struct quota *quota,
+               const struct demand *demand, const struct ledger *promised)
+{
+    struct reserve reserve = { 0 };
+
+    world_each(world, KIND_QUOTA, ref) {
+        const struct quota *other = world_quota(world, ref);
+        int64_t use;
+
+        if (other->guaranteed == 0 || !same_scope(other, quota) ||
+            world_is_below(world, demand->project, other->object.parent) ||
+            !leans_on(world, other, quota->object.parent))
+            continue;
+        use = plus(other->used, ledger_get(promised, ref));
+        reserve.all = plus(reserve.all, other->guaranteed);
+        if (use < other->guaranteed)
+            reserve.idle = plus(reserve.idle, other->guaranteed - use);
+    }
+    return reserve;
+}
+
+static void
+say_guarantee_full(struct verdict *verdict, const struct world *world,
+                   const struct quota *quota, int64_t need, int64_t use,
+                   int64_t most)
+{
+    char where[WHERE_MAX], asked[REASON_AMOUNT_MAX], all[REASON_AMOUNT_MAX],
+        used[REASON_AMOUNT_MAX];
+    bool never = need > most;
+
+    verdict_set(verdict, never ? WORKLOAD_REJECTED : WORKLOAD_GATED,
+                never ? REASON_LIMIT_NEVER : REASON_LIMIT,
+                "%s needed by work that is not preemptible, of its guarantee "
+                "of %s %s has %s in use or guaranteed to others below it; it "
+                "starts when enough of the guarantee is free",
+                reason_amount(asked, quota->dimension, need),
+                reason_amount(all, quota->dimension, quota->guaranteed),
+                quota_where(where, world, quota),
+                reason_amount(used, quota->dimension, use));
+    verdict_numbers(verdict, need, use, quota->guaranteed);
+    verdict->quota = quota->object.self;
+}
+
+/* At one node; lowest: the guarantee that the work itself would use, and not
+ * that of a sibling.  Higher up the one below it has settled that. */
+static bool
+fits_guarantee_at(const struct world *world, const struct demand *demand,
+                  struct ref node, const struct ledger *promised, bool lowest,
+                  struct verdict *verdict)
+{
+    world_each_child(world, KIND_QUOTA, node, ref) {
+        const struct quota *quota = world_quota(world, ref);
+        int64_t need = demand->of[quota->dimension];
+        struct reserve reserve = { 0 };
+        int64_t use;
+
+        if (quota->guaranteed == 0 || !counts(quota, demand))
+            continue;
+        if (lowest)
+            reserve = reserved_below(world, quota, demand, promised);
+        use = plus(plus(quota->used, ledger_get(promised, ref)),
+                   reserve.idle);
+        if (plus(use, need) <= quota->guaranteed)
+            continue;
+        say_guarantee_full(verdict, world, quota, need, use,
+                           quota->guaranteed - reserve.all);
+        return false;
+    }
+    return true;
+}
+
 bool
 quota_fits_guarantee(const struct world *world, const struct demand *demand,
                      const struct ledger *promised,
                      struct verdict *verdict_out)
 {
-    char where[WHERE_MAX], asked[REASON_AMOUNT_MAX], most[REASON_AMOUNT_MAX],
-        used[REASON_AMOUNT_MAX];
+    char asked[REASON_AMOUNT_MAX];
     bool some = false;
 
-    for (struct ref node = demand->project; !ref_is_none(node);
+    for (struct ref node = demand->project; node.kind != KIND_PLATFORM &&
+                                            !ref_is_none(node);
          node = world_parent(world, node)) {
         const struct quota *quota = NULL;
-        enum standing standing =
-            standing_of(world, demand, node, promised, &quota);
-        int64_t need, use;
-        bool never;
 
-        some |= standing != STANDING_NONE && node.kind != KIND_PLATFORM;
-        if (standing != STANDING_BEYOND || node.kind == KIND_PLATFORM)
+        if (standing_of(world, demand, node, promised, &quota) ==
+            STANDING_NONE)
             continue;
-        need = demand->of[quota->dimension];
-        use = plus(quota->used, ledger_get(promised, quota->object.self));
-        never = need > quota->guaranteed;
-        verdict_set(verdict_out, never ? WORKLOAD_REJECTED : WORKLOAD_GATED,
-                    never ? REASON_LIMIT_NEVER : REASON_LIMIT,
-                    "%s needed by work that is not preemptible, %s uses %s "
-                    "of its guarantee of %s; it starts when enough of the "
-                    "guarantee is free",
-                    reason_amount(asked, quota->dimension, need),
-                    quota_where(where, world, quota),
-                    reason_amount(used, quota->dimension, use),
-                    reason_amount(most, quota->dimension, quota->guaranteed));
-        verdict_numbers(verdict_out, need, use, quota->guaranteed);
-        verdict_out->quota = quota->object.self;
-        return false;
+        if (!fits_guarantee_at(world, demand, node, promised, !some,
+                               verdict_out))
+            return false;
+        some = true;
     }
     if (some)
         return true;

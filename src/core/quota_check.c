@@ -263,6 +263,12 @@ quota_check(const struct changes *changes, const struct quota *quota,
     bool counted = quota->dimension == DIMENSION_WORKLOADS ||
                    quota->dimension == DIMENSION_INSTANCES;
 
+    if (quota->dimension == DIMENSION_TOKENS ||
+        quota->dimension == DIMENSION_COST)
+        return error_field(err, "/dimension",
+                           "a limit on %s a month is not enforced, so none "
+                           "can be set: limit card_time",
+                           reason_dimension(quota->dimension));
     if (quota->guaranteed > 0 && (usage || counted))
         return error_field(err, "/guaranteed",
                            "/guaranteed is for capacity, %s has limits only",

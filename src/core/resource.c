@@ -80,6 +80,7 @@ static const struct rule rules[KIND_COUNT] = {
                      .create = rules_create_quota,
                      .update = rules_update_quota,
                      .remove = rules_delete_quota },
+    [KIND_WORKLOAD] = { .update = rules_update_workload },
     [KIND_VOLUME] = { .parents = BELOW(PROJECT),
                       .named = true,
                       .create = rules_create_volume,

@@ -58,7 +58,8 @@ rule_delete rules_delete_pool, rules_delete_node, rules_delete_class,
 
 rule_create rules_create_tenant, rules_create_unit, rules_create_quota,
     rules_create_volume;
-rule_update rules_update_tenant, rules_update_state, rules_update_quota;
+rule_update rules_update_tenant, rules_update_state, rules_update_quota,
+    rules_update_workload;
 rule_delete rules_delete_tenant, rules_delete_unit, rules_delete_project,
     rules_delete_quota, rules_delete_volume;
 

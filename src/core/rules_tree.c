@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "core/gate.h"
 #include "core/manifest.h"
 #include "core/quota.h"
 
@@ -286,6 +287,31 @@ rules_delete_volume(const struct edit *edit, struct ref ref,
         ((struct volume *)change_update(edit->changes, ref))->state =
             VOLUME_DELETING;
     return 0;
+}
+
+/* --- workloads: submission and ends are in submit.h --- */
+
+/* The priority of a workload is bounded by its tenant whether it comes with
+ * the submission or later, and what is over is not changed. */
+int
+rules_update_workload(const struct edit *edit, const void *before,
+                      void *image, struct error *err)
+{
+    const struct workload *old = before;
+    const struct workload *workload = image;
+    const struct tenant *tenant =
+        world_tenant(edit->world, old->object.scope);
+
+    if (is_over(old))
+        return error_set(err, ERROR_CONFLICT,
+                         "the workload is over: nothing of it changes");
+    if (tenant == NULL ||
+        gate_allows_priority(edit->world, tenant, workload->priority))
+        return 0;
+    return error_field(err, "/priority",
+                       "the priority is not among those that tenant %s may "
+                       "use",
+                       tenant->object.name);
 }
 
 /* --- quotas --- */
