@@ -39,12 +39,13 @@ set_id(json_t *item, const char *name, const struct world *world,
 }
 
 static json_t *
-list_holders(const struct world *world, struct ref card)
+list_holders(const struct granted *granted, struct ref card)
 {
+    const struct world *world = granted_world(granted);
     json_t *list = json_array();
     world_each_index(world, KIND_BINDING, 0, card, ref) {
         const struct binding *binding = world_binding(world, ref);
-        if (binding->to_ms != 0)
+        if (binding->to_ms != 0 || !access_visible(granted, ref))
             continue;
         json_t *item =
             json_pack("{s:I, s:I}", "milli", (json_int_t)binding->milli,
@@ -77,7 +78,7 @@ describe_card(const struct granted *granted, struct ref ref)
     set_id(item, "node", world, card->object.parent);
     set_id(item, "pool", world, world_parent(world, card->object.parent));
     if (granted_is_platform(granted))
-        json_object_set_new(item, "holders", list_holders(world, ref));
+        json_object_set_new(item, "holders", list_holders(granted, ref));
     return item;
 }
 

@@ -103,6 +103,7 @@ struct past {
     char project[ID_TEXT_MAX];
     int64_t limit;
     bool content;
+    bool visible;
     json_t *items;
     bool platform;
 };
@@ -114,6 +115,9 @@ work_history_read(const struct granted *granted, struct exchange *exchange,
     struct past *past = arena_alloc(exchange->arena, sizeof *past);
     const struct world *world = granted_world(granted);
     past->platform = granted_is_platform(granted);
+    past->visible =
+        access_can(world, granted_actor(granted), VERB_WORKLOAD_GET,
+                   granted_object(granted), granted_now_ms(granted));
     past->content =
         access_can(world, granted_actor(granted), VERB_WORKLOAD_SPEC,
                    granted_object(granted), granted_now_ms(granted));
@@ -141,7 +145,8 @@ work_history(struct exchange *exchange, struct store_reader *reader,
 {
     struct past *past = exchange->data;
     past->items = json_array();
-    if (store_workloads(reader, past->project, 0, past->limit, take_past,
+    if (past->visible &&
+        store_workloads(reader, past->project, 0, past->limit, take_past,
                         past, err) != 0) {
         json_decref(past->items);
         return -1;
