@@ -11,16 +11,19 @@
 #   runs PERSON NAME [OPTION...] -- COMMAND...  submits quietly
 #   of PERSON WORKLOAD FIELD           one field, as JSON has it
 #   becomes PERSON WORKLOAD STATE      within 30 s
-#   soon COMMAND...                    holds within 30 s
+# and those of words.bash.
 
 repo=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 export BUILD=${BUILD:-debug}
 # shellcheck source=../../tools/installation.sh
 . "$repo/tools/installation.sh"
+. "$repo/tests/stories/words.bash"
 
 h100=h100-80g.1 a100=a100-40g.1
 # What a container is given when nothing else is said.
 small=(-i demo --cpu 0.2 -m 64 --grace 1s -q)
+# A command that stays until it is told to go.
+stay=(/bin/sh -c 'trap "exit 75" USR1 TERM; sleep 60 & wait')
 
 admin() { bulkhead_as admin "$@"; }
 alice() { bulkhead_as alice -t research -p language "$@"; }
@@ -58,14 +61,6 @@ of() { "$1" get workload "$2" -o json | jq -r ".$3"; }
 state() { of "$1" "$2" state; }
 is() { [ "$("${@:1:$#-1}")" = "${*: -1}" ]; }
 
-# soon COMMAND...: a story that has to wait longer fails.
-soon() {
-    local end=$((SECONDS + ${WITHIN:-30}))
-    until "$@" >/dev/null 2>&1; do
-        [ $SECONDS -lt $end ] || { echo "not in time: $*"; return 1; }
-        sleep 0.1
-    done
-}
 becomes() {
     soon is state "$1" "$2" "$3" && return 0
     "$1" get workload "$2" -o wide

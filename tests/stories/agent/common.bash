@@ -9,6 +9,7 @@
 #   start NAME           and its start
 #   state_of WORKLOAD    one word
 
+. "$BATS_TEST_DIRNAME/../words.bash"
 repo=$(cd "$BATS_TEST_DIRNAME/../../.." && pwd)
 bin=${BULKHEAD_BIN:-$repo/build/${BUILD:-debug}}
 
@@ -56,17 +57,6 @@ end() {
 
 kill_now() { end KILL "$1"; }
 stop_now() { end TERM "$1"; }
-
-# until_true SECONDS COMMAND...
-until_true() {
-    local left=$(($1 * 10))
-    shift
-    until "$@" >/dev/null 2>&1; do
-        left=$((left - 1))
-        [ "$left" -gt 0 ] || { echo "not in time: $*"; return 1; }
-        sleep 0.1
-    done
-}
 
 as() {
     local who=$1
@@ -175,11 +165,11 @@ make_platform() {
     make_files "$1"
     start daemon
     start runner
-    until_true 20 is_ready
-    until_true 20 is_listening
+    soon is_ready
+    soon is_listening
     make_people >/dev/null
     start agent
-    until_true 30 clean_cards
+    soon clean_cards
     # A guarantee needs healthy cards.
     admin set quota cards -t research --level tenant -g 4 -l 4 -q
 }

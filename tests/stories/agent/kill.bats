@@ -14,7 +14,7 @@ whole=$'one\ntwo'
 
 runs() {
     submit "$1" "$talk"
-    until_true 20 is_state "$1" running
+    soon is_state "$1" running
     pid=$(container_pid)
     lives "$pid"
 }
@@ -22,11 +22,11 @@ runs() {
 # The process that ran before is the one that ended: exit code, log, and one
 # attempt in one incarnation say so.
 ended_well() {
-    until_true 30 is_state "$1" failed
+    soon is_state "$1" failed
     [ "$(workload "$1" exit_code)" = 7 ]
     [ "$(workload "$1" attempt)" = 1 ]
     [ "$(alice logs "$1")" = "$whole" ]
-    until_true 20 clean_cards
+    soon clean_cards
     check_platform
 }
 
@@ -56,7 +56,7 @@ ended_well() {
     sleep 0.5
     lives "$pid"
     start daemon
-    until_true 20 is_ready
+    soon is_ready
     lives "$pid"
     [ "$(state_of daemon-killed)" = running ]
     ended_well daemon-killed
@@ -68,7 +68,7 @@ ended_well() {
     while lives "$pid"; do sleep 0.1; done
     sleep 1
     start daemon
-    until_true 20 is_ready
+    soon is_ready
     ended_well daemon-away
 }
 
@@ -79,7 +79,7 @@ ended_well() {
     lives "$pid"
     rm -f "$HOME_DIR/run/runner.sock"
     start runner
-    until_true 20 is_listening
+    soon is_listening
     lives "$pid"
     ended_well runner-killed
 }
@@ -95,6 +95,6 @@ ended_well() {
     start runner
     start daemon
     start agent
-    until_true 20 is_ready
+    soon is_ready
     ended_well all-killed
 }

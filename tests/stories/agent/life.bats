@@ -12,56 +12,56 @@ teardown() { show_logs; }
     submit hello 'echo hello; ls /dev/bulkhead'
     alice wait hello --timeout 30s
     [ "$(alice logs hello)" = $'hello\ncard0\ndevice0' ]
-    until_true 20 clean_cards
+    soon clean_cards
 }
 
 @test "running out of memory is told apart from a plain failure" {
     submit hungry 'x=a; while :; do x=$x$x; done' -m 32
-    until_true 30 is_state hungry failed
+    soon is_state hungry failed
     [ "$(workload hungry oom)" = true ]
     submit plain 'exit 5'
-    until_true 30 is_state plain failed
+    soon is_state plain failed
     [ "$(workload plain oom)" = false ]
     [ "$(workload plain exit_code)" = 5 ]
 }
 
 @test "an image that is not there is said so" {
     alice submit nothing -i nosuch -c h100-80g.1 --cpu 0.2 -m 64 -q -- /bin/true
-    until_true 20 says nothing 'no image'
+    soon says nothing 'no image'
     alice cancel nothing -q
-    until_true 20 is_state nothing cancelled
+    soon is_state nothing cancelled
 }
 
 @test "a cancelled workload gets notice, and its checkpoint is seen" {
     alice create volume work size_mib=16 -q
     submit saver 'trap "echo {\\\"step\\\": 41} >/data/new; mv /data/new /data/checkpoint.json; cat /run/bulkhead/notice.json; exit 75" USR1
         while :; do sleep 0.1; done' -v work:/data --grace 10s
-    until_true 20 is_state saver running
+    soon is_state saver running
     alice cancel saver -q
-    until_true 20 is_state saver cancelled
+    soon is_state saver cancelled
     [ "$(workload saver checkpoint_step)" = 41 ]
     alice logs saver | grep -q '"reason"'
 }
 
 @test "who does not heed the notice is stopped at the deadline" {
     submit deaf 'trap "" USR1 TERM; while :; do sleep 0.1; done' --grace 1s
-    until_true 20 is_state deaf running
+    soon is_state deaf running
     alice cancel deaf -q
-    until_true 20 is_state deaf cancelled
-    until_true 20 clean_cards
+    soon is_state deaf cancelled
+    soon clean_cards
 }
 
 @test "a deadline that was ordered is kept while the control plane is away" {
     submit left 'trap "" USR1; while :; do sleep 0.1; done' --grace 3s
-    until_true 20 is_state left running
+    soon is_state left running
     pid=$(container_pid)
     alice cancel left -q
     sleep 1
     kill_now daemon
-    until_true 15 is_over "$pid"
+    WITHIN=15 soon is_over "$pid"
     start daemon
-    until_true 20 is_ready
-    until_true 20 is_state left cancelled
+    soon is_ready
+    soon is_state left cancelled
     check_platform
 }
 
@@ -69,16 +69,16 @@ teardown() { show_logs; }
     file=$(find "$HOME_DIR/state" -path '*SIM-GPU-5b1c0007-1007*' -name memory | head -n 1)
     sleep 30 <"$file" 3>&- &
     stranger=$!
-    until_true 20 is_card card7 foreign true
+    soon is_card card7 foreign true
     alarm_stands card.foreign card7
     kill $stranger
-    until_true 20 is_card card7 foreign false
+    soon is_card card7 foreign false
     alarm_is_over card.foreign card7
 }
 
 @test "a log is followed while it grows" {
     submit counter 'for i in 1 2 3; do echo $i; sleep 1; done'
-    until_true 20 is_state counter running
+    soon is_state counter running
     [ "$(alice logs counter --follow)" = $'1\n2\n3' ]
 }
 
@@ -86,15 +86,15 @@ teardown() { show_logs; }
     admin stepup --password-file "$HOME_DIR/password" -q
     api PATCH /platform '{"lease_ms": 3000}'
     submit patient 'sleep 12; exit 4'
-    until_true 20 is_state patient running
+    soon is_state patient running
     kill_now agent
-    until_true 15 is_state patient lost
+    WITHIN=15 soon is_state patient lost
     [ "$(admin get nodes -o json | jq -r '.items[0].state')" = lost ]
     alarm_stands node.lost
     start agent
-    until_true 15 is_state patient running
-    until_true 5 alarm_is_over node.lost
-    until_true 20 is_state patient failed
+    WITHIN=15 soon is_state patient running
+    WITHIN=5 soon alarm_is_over node.lost
+    soon is_state patient failed
     [ "$(workload patient exit_code)" = 4 ]
     check_platform
 }

@@ -7,6 +7,7 @@
 #
 # WHO is a name that `join` or setup_file made, or "nobody".
 
+. "$BATS_TEST_DIRNAME/../words.bash"
 bulkheadd=$BATS_TEST_DIRNAME/../../../build/${BUILD:-debug}/bulkheadd
 password="correct horse battery"
 

@@ -12,15 +12,6 @@ watch() {
     pid=$!
 }
 
-# soon COMMAND...: within five seconds
-soon() {
-    for _ in $(seq 100); do
-        "$@" && return 0
-        sleep 0.05
-    done
-    return 1
-}
-
 @test "a watch goes on where the list ended, and can be resumed" {
     must ann GET /tenants/research/projects "" 200
     since=$(field .revision)
@@ -34,7 +25,7 @@ soon() {
     must ann POST /tenants/research/projects '{"name":"three"}' 201
     watch ann "/tenants/research/projects?watch=1&since=$last" "$home/w2"
     soon grep -q '"name":"three"' "$home/w2"
-    ! grep -q '"name":"two"' "$home/w2"
+    not grep -q '"name":"two"' "$home/w2"
     kill "$pid"
 }
 
@@ -45,7 +36,7 @@ soon() {
     must ann POST /tenants/research/projects '{"name":"silent"}' 201
     must bob POST /tenants/vision/projects '{"name":"loud"}' 201
     soon grep -q loud "$home/w3"
-    ! grep -q silent "$home/w3"
+    not grep -q silent "$home/w3"
     kill "$pid"
 }
 

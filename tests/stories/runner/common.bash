@@ -2,6 +2,7 @@
 # A runner of its own for one file of stories: own prefix, own state, own
 # simulated cards, and a small image of busybox made here.
 
+. "$BATS_TEST_DIRNAME/../words.bash"
 repo=$(cd "$BATS_TEST_DIRNAME/../../.." && pwd)
 AGENT_UID=64321
 
@@ -63,11 +64,6 @@ remove_home() {
     "$HOME_DIR/bulkhead-runner" --policy "$HOME_DIR/policy.json" \
         --clean --volumes
     rm -rf "$HOME_DIR"
-}
-
-# `! command` never fails a story; this does when the command succeeds.
-not() {
-    if "$@"; then return 1; fi
 }
 
 # ask JSON: one request as the agent; prints the result.

@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # The systemd units are what systemd accepts, with every path filled in.
 
+load ../words
+
 @test "systemd accepts the units" {
     command -v systemd-analyze >/dev/null || skip "systemd-analyze is not installed"
     cd "$BATS_TEST_DIRNAME/../../.."
@@ -14,10 +16,10 @@
     done
     for unit in bulkheadd bulkhead-signer bulkhead-runner bulkhead-agent; do
         installation_unit "$unit.service" >"$BATS_TEST_TMPDIR/units/$unit.service"
-        ! grep @ "$BATS_TEST_TMPDIR/units/$unit.service"
+        not grep @ "$BATS_TEST_TMPDIR/units/$unit.service"
     done
     run systemd-analyze verify "$BATS_TEST_TMPDIR"/units/*.service
     echo "$output"
     [ "$status" = 0 ]
-    ! grep -i "unknown\|ignoring" <<<"$output"
+    not grep -i "unknown\|ignoring" <<<"$output"
 }
