@@ -7,7 +7,7 @@ demonstrate_why=
 api="$run/control/api.sock"
 big=h100-80g small=a100-40g
 # How long the training takes: enough to be preempted in the middle.
-pace=${BULKHEAD_DEMO_PACE_MS:-60}
+pace=${BULKHEAD_DEMO_PACE_MS:-30}
 
 say() { printf '\n== %s\n' "$*"; }
 why() {
@@ -90,7 +90,7 @@ preempt() {
 
     say "2. vision asks for its guarantee of four cards; research has to make room"
     vision submit detect -i demo -c "$big.4" --cpu 0.5 -m 128 -- /bin/sh -c \
-        'echo "cards: $BULKHEAD_CARDS"; sleep 8' || return 1
+        'echo "cards: $BULKHEAD_CARDS"; sleep 5' || return 1
     vision queue
     installation_wait "the preemption" 30 was_preempted || return 1
     echo "research's workload, after notice:"

@@ -17,6 +17,33 @@ installation_build() {
     fi
 }
 
+# installation_check_estate FILE [job]: prints what is wrong with an estate.
+# The main job needs four cards of each of its two models.
+installation_check_estate() {
+    local model
+
+    jq -e . "$1" >/dev/null 2>&1 || { echo "it is not JSON: $(jq . "$1" 2>&1 >/dev/null | head -n 1)"; return 1; }
+    jq -e '(.node | type == "string") and (.cards | type == "array" and length > 0)' "$1" >/dev/null 2>&1 ||
+        { echo "it needs \"node\", a name, and \"cards\", a list; data/estates/demo.json shows how"; return 1; }
+    jq -e 'all(.cards[]; (.uuid | type == "string") and (.model | type == "string") and (.memory_mib | type == "number"))' "$1" >/dev/null 2>&1 ||
+        { echo "each card needs \"uuid\", \"model\" and \"memory_mib\"; data/estates/demo.json shows how"; return 1; }
+    [ -n "${2:-}" ] || return 0
+    for model in H100-80GB A100-40GB; do
+        jq -e --arg m "$model" '[.cards[] | select(.model == $m)] | length >= 4' "$1" >/dev/null ||
+            { echo "the main job needs 4 cards of model $model; ./up --start --sim $1 starts without it"; return 1; }
+    done
+}
+
+# What this installation would collide with, before anything is changed.
+installation_check_place() {
+    installation_running bulkheadd && return 0
+    installation_systemd && systemctl -q is-active bulkheadd && return 0
+    if (exec 3<>"/dev/tcp/127.0.0.1/$port") 2>/dev/null; then
+        echo "port $port of the loopback is in use; BULKHEAD_PORT=N ./up takes another"
+        return 1
+    fi
+}
+
 installation_user() {
     id -u "$1" >/dev/null 2>&1 ||
         useradd --system --no-create-home --home-dir /nonexistent --shell /usr/sbin/nologin "$1"
@@ -36,6 +63,8 @@ installation_prepare() {
     install -d -m 700 -o bulkhead-agent -g bulkhead-agent "$data/agent" || return 1
     chmod 755 "$run/control"
     for program in bulkhead bulkheadd bulkhead-signer bulkhead-agent bulkhead-runner; do
+        cmp -s "build/$BUILD/$program" "$data/bin/$program" && continue
+        installation_renewed="${installation_renewed:-} $program "
         install -m 755 "build/$BUILD/$program" "$data/bin/.$program" &&
             mv "$data/bin/.$program" "$data/bin/$program" || return 1
     done
@@ -92,6 +121,13 @@ installation_service() {
         systemctl daemon-reload && systemctl enable -q --now "$unit"
 }
 
+# Was the daemon's program replaced since it was started?  Then it has to be
+# started again; containers stay.
+installation_is_renewed() {
+    case ${installation_renewed:-} in *" ${1#bulkhead-} "* | *" bulkhead-$1 "*) return 0 ;; esac
+    return 1
+}
+
 # installation_daemon NAME USER COMMAND...: under supervision, once.
 installation_daemon() {
     local name=$1 user=$2
@@ -100,11 +136,45 @@ installation_daemon() {
         installation_service "$name"
         return
     fi
+    installation_said=$(stat -c %s "$data/log/$name.log" 2>/dev/null || echo 0)
+    ! installation_is_renewed "$name" || installation_end "$name"
     installation_running "$name" && return 0
     if [ "$user" != root ]; then
         set -- setpriv --reuid "$user" --regid "$user" --clear-groups --no-new-privs --inh-caps=-all -- "$@"
     fi
-    setsid -f tools/supervise "$run/$name.pid" "$data/log/$name.log" "$@" </dev/null >/dev/null 2>&1
+    setsid -f tools/supervise "$run/$name.pid" "$data/log/$name.log" "$@" </dev/null >/dev/null 2>&1 9>&-
+}
+
+# installation_end NAME: ends a supervised daemon.  The supervisor takes its
+# pid file away when both are gone.
+installation_end() {
+    local pid
+
+    [ -e "$run/$1.pid" ] || return 0
+    pid=$(cat "$run/$1.pid")
+    kill -TERM "$pid" 2>/dev/null || rm -f "$run/$1.pid"
+    for _ in $(seq 400); do
+        [ -e "$run/$1.pid" ] && kill -0 "$pid" 2>/dev/null || break
+        sleep 0.05
+    done
+    [ ! -e "$run/$1.pid" ] || { rm -f "$run/$1.pid"; echo "$1 (process $pid) does not end"; return 1; }
+}
+
+# installation_came NAME WHAT SECONDS COMMAND...: waits for what a daemon
+# started last brings; when it cannot start, its own words are the reason.
+installation_came() {
+    local name=$1 what=$2 left=$(($3 * 20)) why
+    shift 3
+    until "$@" >/dev/null 2>&1; do
+        left=$((left - 1))
+        why=$(tail -c "+$((${installation_said:-0} + 1))" "$data/log/$name.log" 2>/dev/null |
+            sed -n 's/.*"text":"cannot start: \(.*\)"}$/\1/p' | head -n 1)
+        if [ -n "$why" ] || [ $left -le 0 ]; then
+            installation_why="$what did not come: ${why:-see $data/log/$name.log}"
+            return 1
+        fi
+        sleep 0.05
+    done
 }
 
 # installation_wait WHAT SECONDS COMMAND...
@@ -133,15 +203,15 @@ installation_start() {
 
     installation_daemon signer root "$data/bin/bulkhead-signer" --directory "$data/signer" \
         --socket "$run/signer/signer.sock" --user bulkhead-signer --peer bulkhead
-    installation_wait "the signer's socket" 10 test -S "$run/signer/signer.sock" || return 1
+    installation_came signer "the signer's socket" 10 test -S "$run/signer/signer.sock" || return 1
     installation_daemon bulkheadd bulkhead "$data/bin/bulkheadd" --data "$data/control" \
         --socket "$run/control/api.sock" --stream-socket "$run/control/stream.sock" \
         --listen "127.0.0.1:$port" --port-file "$run/control/port" \
         --signer-socket "$run/signer/signer.sock"
+    installation_came bulkheadd "bulkheadd" 20 installation_ready || return 1
     installation_daemon runner root "$data/bin/bulkhead-runner" --policy "$data/policy.json"
-    installation_wait "bulkheadd" 20 installation_ready || return 1
-    installation_wait "the runner's socket" 20 test -S "$run/runner.sock" || return 1
-    installation_admin || return 1
+    installation_came runner "the runner's socket" 20 test -S "$run/runner.sock" || return 1
+    installation_admin || { installation_why="the administrator could not log in; the message is above"; return 1; }
     node=$(jq -r .node "$data/estate.json")
     if [ ! -e "$data/agent/enrolled" ]; then
         bulkhead_as admin create jointoken "$node" --pool default -q >"$data/agent/join-token" || return 1
@@ -151,7 +221,7 @@ installation_start() {
     installation_daemon agent bulkhead-agent "$data/bin/bulkhead-agent" \
         --control "$run/control/api.sock" --state "$data/agent" --runner "$run/runner.sock" \
         --node "$node" --join-token-file "$data/agent/join-token"
-    installation_wait "the node's cards" 20 installation_has_cards || return 1
+    installation_came agent "the node's cards" 20 installation_has_cards || return 1
     touch "$data/agent/enrolled"
 }
 
@@ -174,22 +244,16 @@ installation_admin() {
 }
 
 installation_stop() {
-    local name pid
+    local name failed=0
 
     if installation_systemd; then
         systemctl disable -q --now bulkhead-agent bulkhead-runner bulkheadd bulkhead-signer
     fi
     for name in agent runner bulkheadd signer; do
-        [ -e "$run/$name.pid" ] || continue
-        pid=$(cat "$run/$name.pid")
-        kill -TERM "$pid" 2>/dev/null
-        for _ in $(seq 100); do
-            kill -0 "$pid" 2>/dev/null || break
-            sleep 0.1
-        done
-        rm -f "$run/$name.pid"
+        installation_end "$name" || failed=1
     done
     [ ! -e "$data/policy.json" ] || "$data/bin/bulkhead-runner" --policy "$data/policy.json" --clean
+    return $failed
 }
 
 installation_clean() {
