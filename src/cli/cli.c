@@ -116,7 +116,7 @@ take_option(struct cli *cli, char **argv, int argc, int *at,
     const char *value = is_long ? (name[size] == '=' ? name + size + 1 : NULL)
                                 : (name[1] != '\0' ? name + 1 : NULL);
     const struct command_option *option =
-        known_option(cli, name, size, is_long ? 0 : name[0]);
+        known_option(cli, name, size, (char)(is_long ? '\0' : name[0]));
 
     if (option == NULL) {
         (void)error_set(err, ERROR_INVALID, "unknown option \"%.60s\"", word);
