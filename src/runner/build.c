@@ -314,6 +314,15 @@ mount_cards(struct node *node, const struct instance *instance,
     return 0;
 }
 
+static int
+keep_ids(const struct instance *instance, struct error *err)
+{
+    char path[PATH_ROOM];
+
+    (void)snprintf(path, sizeof(path), "%s/userns", instance->place);
+    return idmap_keep(instance->uid_base, path, err);
+}
+
 int
 build_place(struct node *node, struct instance *instance,
             char netns_out[NETWORK_PATH_MAX], struct error *err)
@@ -330,7 +339,8 @@ build_place(struct node *node, struct instance *instance,
         return -1;
     userns_fd =
         idmap_open(node->policy->disk_uid_base, instance->uid_base, err);
-    if (userns_fd < 0 || mount_root(instance, image, userns_fd, err) != 0 ||
+    if (userns_fd < 0 || keep_ids(instance, err) != 0 ||
+        mount_root(instance, image, userns_fd, err) != 0 ||
         mount_volumes(node, instance, userns_fd, err) != 0 ||
         mount_cards(node, instance, err) != 0)
         return -1;
@@ -518,7 +528,7 @@ build_container(struct node *node, struct instance *instance, const char *netns,
         .cwd = start->cwd != NULL ? start->cwd : instance->image->cwd,
         .uid = start->uid >= 0 ? start->uid : instance->image->uid,
         .gid = start->uid >= 0 ? start->gid : instance->image->gid,
-        .uid_base = instance->uid_base,
+        .userns = arena_printf(instance->arena, "%s/userns", instance->place),
         .cpu_milli = start->cpu_milli,
         .memory_mib = start->memory_mib,
         .pids_max = start->pids_max,

@@ -8,7 +8,9 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <linux/securebits.h>
 #include <sys/mount.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
@@ -99,6 +101,70 @@ idmap_open(int64_t from, int64_t to, struct error *err)
     (void)kill(pid, SIGKILL);
     (void)waitpid(pid, NULL, 0);
     return fd;
+}
+
+/* --- a namespace with an owner of its own --- */
+
+struct owner {
+    int64_t id;
+    int said[2]; /* the child is in its namespace */
+};
+
+/* The system calls themselves: the library's would reach for the threads of
+ * the parent. */
+static int
+enter_own(void *data)
+{
+    const struct owner *owner = data;
+    char byte = 'u';
+
+    if (prctl(PR_SET_SECUREBITS, SECBIT_NO_SETUID_FIXUP, 0, 0, 0) != 0 ||
+        syscall(SYS_setresgid, -1, (gid_t)owner->id, -1) != 0 ||
+        syscall(SYS_setresuid, -1, (uid_t)owner->id, -1) != 0 ||
+        unshare(CLONE_NEWUSER) != 0 || write(owner->said[1], &byte, 1) != 1)
+        return 1;
+    return wait_forever(NULL);
+}
+
+static int
+keep(pid_t pid, const struct owner *owner, const char *path,
+     struct error *err)
+{
+    char source[64];
+    char byte;
+    scoped_fd fd = -1;
+
+    if (read(owner->said[0], &byte, 1) != 1)
+        return error_set(err, ERROR_INTERNAL,
+                         "a user namespace could not be made");
+    if (write_map(pid, "uid", 0, owner->id, err) != 0 ||
+        write_map(pid, "gid", 0, owner->id, err) != 0)
+        return -1;
+    fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+    (void)snprintf(source, sizeof(source), "/proc/%d/ns/user", (int)pid);
+    if (fd < 0 || mount(source, path, NULL, MS_BIND, NULL) != 0)
+        return fail(err, "keep a user namespace");
+    return 0;
+}
+
+int
+idmap_keep(int64_t base, const char *path, struct error *err)
+{
+    struct owner owner = { .id = base };
+    int result = -1;
+    pid_t pid;
+
+    if (pipe2(owner.said, O_CLOEXEC) != 0)
+        return fail(err, "pipe");
+    pid = idmap_child(0, 0, 0, enter_own, &owner, err);
+    (void)close(owner.said[1]);
+    if (pid > 0) {
+        result = keep(pid, &owner, path, err);
+        (void)kill(pid, SIGKILL);
+        (void)waitpid(pid, NULL, 0);
+    }
+    (void)close(owner.said[0]);
+    return result;
 }
 
 int

@@ -18,6 +18,13 @@
  * with idmap_mount.  Returns its descriptor or -1. */
 int idmap_open(int64_t from, int64_t to, struct error *err);
 
+/* A user namespace whose ids 0.. are the host's base.., kept by a mount at the
+ * path of a new file.  It belongs to the id `base`, not to root: what the
+ * kernel counts for the maker of a namespace (inotify instances and watches)
+ * is then counted for this instance alone, and none can use up that of the
+ * others and of the machine. */
+int idmap_keep(int64_t base, const char *path, struct error *err);
+
 struct idmap_flags {
     bool read_only;
     bool no_exec;

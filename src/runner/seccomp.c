@@ -2,10 +2,13 @@
 #include "runner/seccomp.h"
 
 #include <errno.h>
+#include <linux/netlink.h>
 #include <sched.h>
 #include <stdint.h>
 #include <string.h>
 #include <sys/socket.h>
+
+#include "base/json.h"
 
 /* Names parted by blanks; libseccomp leaves out those of other machines. */
 static const char allowed[] =
@@ -119,12 +122,19 @@ add_clone(json_t *rules)
 static void
 add_socket(json_t *rules)
 {
-    static const int families[] = { AF_UNIX, AF_INET, AF_INET6, AF_NETLINK };
+    static const int families[] = { AF_UNIX, AF_INET, AF_INET6 };
+    json_t *route = argument(0, "SCMP_CMP_EQ", AF_NETLINK, 0);
+    scoped_json protocol = argument(2, "SCMP_CMP_EQ", NETLINK_ROUTE, 0);
 
     for (size_t i = 0; i < sizeof(families) / sizeof(families[0]); i++)
         (void)json_array_append_new(
             rules, rule(names_of("socket"), "SCMP_ACT_ALLOW", 0,
                         argument(0, "SCMP_CMP_EQ", (uint64_t)families[i], 0)));
+    /* Libraries list addresses by this one; the others are for the machine's
+     * administration. */
+    (void)json_array_extend(route, protocol);
+    (void)json_array_append_new(
+        rules, rule(names_of("socket"), "SCMP_ACT_ALLOW", 0, route));
 }
 
 /* The personalities that programs ask for: Linux, 32 bit, and the query. */

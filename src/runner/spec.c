@@ -5,7 +5,6 @@
 
 #include "runner/seccomp.h"
 
-#define IDS 65536
 #define CPU_PERIOD_US 100000
 #define CPU_QUOTA_MIN_US 1000
 
@@ -24,9 +23,11 @@ static const char *const masked[] = {
     "/proc/driver",
     "/proc/dma",
     "/proc/fb",
+    "/proc/fs",
     "/proc/interrupts",
     "/proc/iomem",
     "/proc/ioports",
+    "/proc/irq",
     "/proc/kallsyms",
     "/proc/kcore",
     "/proc/key-users",
@@ -57,8 +58,8 @@ static const char *const masked[] = {
     "/proc/zoneinfo",
 };
 
-static const char *const read_only[] = { "/proc/fs", "/proc/irq", "/proc/sys",
-                                         "/proc/sysrq-trigger", "/proc/tty" };
+static const char *const read_only[] = { "/proc/sys", "/proc/sysrq-trigger",
+                                         "/proc/tty" };
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
@@ -153,9 +154,11 @@ mounts_of(const struct spec *spec)
     add_mount(
         mounts, "/dev", "tmpfs", "tmpfs",
         json_pack("[s, s, s, s]", "nosuid", "noexec", "mode=755", "size=256k"));
+    /* The machine has a few thousand terminals for all instances. */
     add_mount(mounts, "/dev/pts", "devpts", "devpts",
-              json_pack("[s, s, s, s, s]", "nosuid", "noexec", "newinstance",
-                        "ptmxmode=0666", "mode=0620"));
+              json_pack("[s, s, s, s, s, s]", "nosuid", "noexec",
+                        "newinstance", "ptmxmode=0666", "mode=0620",
+                        "max=64"));
     add_tmpfs(mounts, "/dev/shm", "mode=1777", half, "noexec");
     add_mount(mounts, "/dev/mqueue", "mqueue", "mqueue",
               json_pack("[s, s, s]", "nosuid", "noexec", "nodev"));
@@ -170,10 +173,13 @@ mounts_of(const struct spec *spec)
 static json_t *
 namespaces_of(const struct spec *spec)
 {
-    static const char *const kinds[] = { "pid",   "ipc",    "uts",
-                                         "mount", "cgroup", "user" };
+    static const char *const kinds[] = { "pid", "ipc", "uts", "mount",
+                                         "cgroup" };
     json_t *out = json_array();
     json_t *network = json_pack("{s:s}", "type", "network");
+
+    (void)json_array_append_new(
+        out, json_pack("{s:s, s:s}", "type", "user", "path", spec->userns));
 
     for (size_t i = 0; i < COUNT(kinds); i++)
         (void)json_array_append_new(out, json_pack("{s:s}", "type", kinds[i]));
@@ -226,20 +232,12 @@ devices_of(const struct spec *spec)
     return out;
 }
 
-static json_t *
-map_of(const struct spec *spec)
-{
-    return json_pack("[{s:i, s:I, s:i}]", "containerID", 0, "hostID",
-                     (json_int_t)spec->uid_base, "size", IDS);
-}
-
 json_t *
 spec_new(const struct spec *spec)
 {
     json_t *kernel = json_pack(
-        "{s:o, s:o, s:o, s:o, s:o, s:s, s:o, s:o, s:o}", "namespaces",
-        namespaces_of(spec), "uidMappings", map_of(spec), "gidMappings",
-        map_of(spec), "resources", resources_of(spec), "devices",
+        "{s:o, s:o, s:o, s:s, s:o, s:o, s:o}", "namespaces",
+        namespaces_of(spec), "resources", resources_of(spec), "devices",
         devices_of(spec), "cgroupsPath", spec->cgroup, "maskedPaths",
         texts(masked, COUNT(masked)), "readonlyPaths",
         texts(read_only, COUNT(read_only)), "seccomp", seccomp_filter_new());

@@ -35,11 +35,11 @@ struct spec {
     const char *const *env;  /* NULL ends */
     const char *cwd;
     int64_t uid, gid; /* inside */
-    int64_t uid_base; /* on the host */
     int64_t cpu_milli, memory_mib, pids_max, scratch_mib;
     int64_t files_max; /* open files; at most the runner's own limit */
     bool limit_swap;   /* the kernel counts swap */
     const char *cgroup;
+    const char *userns; /* path; see idmap_keep */
     const char *netns; /* path, NULL: a new one with loopback only */
     size_t bind_count;
     const struct spec_bind *binds;

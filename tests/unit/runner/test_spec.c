@@ -30,7 +30,7 @@ build(void)
                                .cwd = "/",
                                .uid = 5,
                                .gid = 6,
-                               .uid_base = 1000013824,
+                               .userns = "/s/instances/x/userns",
                                .cpu_milli = 500,
                                .memory_mib = 64,
                                .pids_max = 10,
@@ -138,21 +138,22 @@ all_devices_are_denied_but_its_own(void **state)
                         "rw");
 }
 
+/* The namespace that the runner made, with the instance's range. */
 static void
-ids_are_mapped_to_the_instances_range_only(void **state)
+ids_are_those_of_the_instances_own_namespace(void **state)
 {
     scoped_json spec = build();
-    json_t *map = json_array_get(at(spec, "linux/uidMappings"), 0);
+    const char *path = NULL;
+    json_t *item;
+    size_t i;
 
     (void)state;
-    assert_int_equal(json_array_size(at(spec, "linux/uidMappings")), 1);
-    assert_int_equal(json_integer_value(json_object_get(map, "containerID")),
-                     0);
-    assert_int_equal(json_integer_value(json_object_get(map, "hostID")),
-                     1000013824);
-    assert_int_equal(json_integer_value(json_object_get(map, "size")), 65536);
-    assert_true(json_equal(at(spec, "linux/uidMappings"),
-                           at(spec, "linux/gidMappings")));
+    json_array_foreach(at(spec, "linux/namespaces"), i, item) if (
+        strcmp(json_string_value(json_object_get(item, "type")), "user") == 0)
+        path = json_string_value(json_object_get(item, "path"));
+    assert_string_equal(path, "/s/instances/x/userns");
+    assert_null(at(spec, "linux/uidMappings"));
+    assert_null(at(spec, "linux/gidMappings"));
 }
 
 /* Not the machine's: no mount has a source outside the state directory. */
@@ -224,7 +225,7 @@ main(void)
         cmocka_unit_test(every_namespace_is_its_own),
         cmocka_unit_test(limits_are_written_in_the_kernels_units),
         cmocka_unit_test(all_devices_are_denied_but_its_own),
-        cmocka_unit_test(ids_are_mapped_to_the_instances_range_only),
+        cmocka_unit_test(ids_are_those_of_the_instances_own_namespace),
         cmocka_unit_test(mounts_are_fresh_or_the_runners_own),
         cmocka_unit_test(the_filter_refuses_by_default),
     };
