@@ -4,7 +4,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <grp.h>
 #include <inttypes.h>
 #include <openssl/evp.h>
 #include <sched.h>
@@ -13,6 +12,7 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <zlib.h>
 
 #include "base/arena.h"
@@ -510,7 +510,8 @@ limit(int what, int64_t value)
     (void)setrlimit((__rlimit_resource_t)what, &both);
 }
 
-/* Only calls that are safe after a clone of a threaded process. */
+/* Only calls that are safe after a clone of a threaded process.  The C
+ * library's own set*id would wait for threads that only the parent has. */
 static int
 launch_child(void *data)
 {
@@ -519,8 +520,9 @@ launch_child(void *data)
     const struct launch *launch = data;
     int moved[LAYER_FD + UNPACK_LAYERS_MAX];
 
-    if (setgroups(0, NULL) != 0 || setresgid(0, 0, 0) != 0 ||
-        setresuid(0, 0, 0) != 0)
+    if (syscall(SYS_setgroups, 0, NULL) != 0 ||
+        syscall(SYS_setresgid, 0, 0, 0) != 0 ||
+        syscall(SYS_setresuid, 0, 0, 0) != 0)
         return 124;
     for (int i = ROOT_FD; i < launch->count; i++) {
         moved[i] = fcntl(launch->fds[i], F_DUPFD, 300);
