@@ -105,6 +105,22 @@ usage_remainder(const struct changes *changes, struct ref ref)
     return is_held(changes, ref) ? USAGE_RESERVED : USAGE_IDLE;
 }
 
+/* What a workload has used in all; a sum beyond counting stays at the top. */
+static void
+add_card_time(struct changes *changes, const struct piece *piece)
+{
+    struct ref ref = piece->binding->workload;
+    int64_t quantity = piece->milli * (piece->to_ms - piece->from_ms);
+    struct workload *workload;
+
+    if (change_get(changes, ref) == NULL)
+        return;
+    workload = change_update(changes, ref);
+    workload->card_time = workload->card_time < AMOUNT_MAX - quantity
+                              ? workload->card_time + quantity
+                              : AMOUNT_MAX;
+}
+
 /* Bound time of one live binding from its own cut; returns its share if it
  * was live for the whole of the card's open interval. */
 static int64_t
@@ -122,6 +138,7 @@ cut_binding(struct changes *changes, const struct card *card, struct ref ref)
     piece.from_ms = binding->cut_ms;
     piece.to_ms = now_ms;
     emit_cut(changes, &piece);
+    add_card_time(changes, &piece);
     ((struct binding *)change_update(changes, ref))->cut_ms = now_ms;
     return binding->milli;
 }
