@@ -137,7 +137,10 @@ install_bulkhead() {
 remove_bulkhead() {
     [ -n "${data:-}" ] || return 0
     cd "$repo" || return 1
-    installation_stop >/dev/null 2>&1
+    installation_stop >/dev/null 2>&1 || true
+    # Whatever did not stop: its mounts go, so that the directory can.
+    awk -v "below=$data/" 'index($2, below) == 1 { print $2 }' /proc/mounts |
+        sort -r | xargs -r umount -l
     installation_clean
 }
 

@@ -38,8 +38,8 @@ used_cards() { admin get cards -o json | jq '[.items[].used_milli] | add / 1000'
     quota cards -t research -p language --level project -g 0 -l 3
     quota cards -t research -p speech --level project -g 0 -l 3
     for i in 1 2; do
-        runs alice "left$i" -c $h100 -- /bin/sleep 60
-        runs speech "right$i" -c $h100 -- /bin/sleep 60
+        runs alice "left$i" -c $h100 -- "${stay[@]}"
+        runs speech "right$i" -c $h100 -- "${stay[@]}"
     done
     soon is used_cards 3
     soon is count alice running 2
@@ -56,7 +56,7 @@ used_cards() { admin get cards -o json | jq '[.items[].used_milli] | add / 1000'
 
 @test "gated work says why and starts by itself when room is made" {
     quota cards -t research -g 0 -l 1
-    runs alice first -c $h100 -- /bin/sleep 60
+    runs alice first -c $h100 -- "${stay[@]}"
     becomes alice first running
     runs alice second -c $h100 -- /bin/echo here
     [ "$(state alice second)" = gated ]
@@ -84,7 +84,7 @@ used_cards() { admin get cards -o json | jq '[.items[].used_milli] | add / 1000'
 @test "work that may not be stopped stays within the guarantee [S15]" {
     quota cards -t research -g 1 -l 4
     admin create class most model=H100-80GB form=soft milli=600 memory_mib=1000 -q
-    runs alice safe1 -c most --no-preemptible -- /bin/sleep 60
+    runs alice safe1 -c most --no-preemptible -- "${stay[@]}"
     becomes alice safe1 running
     runs alice safe2 -c most --no-preemptible -- /bin/echo after
     [ "$(state alice safe2)" = gated ]
@@ -100,7 +100,7 @@ used_cards() { admin get cards -o json | jq '[.items[].used_milli] | add / 1000'
 
 @test "the higher priority goes first, whoever came first" {
     quota cards -t research -g 0 -l 1
-    runs alice occupant -c $h100 -- /bin/sleep 60
+    runs alice occupant -c $h100 -- "${stay[@]}"
     becomes alice occupant running
     runs alice late -c $h100 --priority research -- /bin/true
     runs alice soon -c $h100 --priority production -- /bin/true
@@ -112,7 +112,7 @@ used_cards() { admin get cards -o json | jq '[.items[].used_milli] | add / 1000'
 
 @test "held work waits for its release" {
     quota cards -t research -g 0 -l 1
-    runs alice occupant -c $h100 -- /bin/sleep 60
+    runs alice occupant -c $h100 -- "${stay[@]}"
     becomes alice occupant running
     runs alice kept -c $h100 -- /bin/true
     alice hold kept -q
@@ -130,7 +130,7 @@ used_cards() { admin get cards -o json | jq '[.items[].used_milli] | add / 1000'
 @test "card time that is promised counts against the month's quota" {
     quota cards -t vision -g 0 -l 4
     quota card_time -t vision -l 0.75
-    runs vera half -c $h100 --max-run 30m -- /bin/sleep 60
+    runs vera half -c $h100 --max-run 30m -- "${stay[@]}"
     becomes vera half running
     runs vera more -c $h100 --max-run 30m -- /bin/true
     [ "$(state vera more)" = gated ]
