@@ -465,6 +465,13 @@ find_target(const struct changes *changes, enum kind kind,
     return (struct ref){ 0 };
 }
 
+struct ref
+object_find_target(const struct changes *changes, const struct field *field,
+                   const struct object *image, const char *text)
+{
+    return find_target(changes, field->kind, image, text);
+}
+
 int
 object_no_target(const struct field *field, const char *text,
                  struct error *err)

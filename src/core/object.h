@@ -58,6 +58,13 @@ int object_read_json(struct changes *changes, enum kind kind,
                      const json_t *body, bool create, void *image,
                      struct error *err);
 
+/* What a text in a field of an image's body refers to, as object_read_json
+ * finds it; none when it is not there.  Looked at before the rest of a body,
+ * so that what comes after it in the checks does not tell that it is there. */
+struct ref object_find_target(const struct changes *changes,
+                              const struct field *field,
+                              const struct object *image, const char *text);
+
 /* The error of a reference to what is not there, or not for this client to
  * see: the one error for both. */
 int object_no_target(const struct field *field, const char *text,

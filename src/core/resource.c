@@ -144,10 +144,11 @@ may_name(const struct edit *edit, const struct field *field,
            ref_equal(object->scope, image->scope);
 }
 
-/* What the actor does not see was never there. */
+/* What the actor does not see was never there.  This comes before all other
+ * checks of the body: else the next fault in it would tell the difference. */
 static int
 check_targets(const struct edit *edit, const struct object *image,
-              struct error *err)
+              unsigned wanted, struct error *err)
 {
     const struct schema *schema = schema_get((enum kind)image->self.kind);
 
@@ -157,9 +158,10 @@ check_targets(const struct edit *edit, const struct object *image,
             json_string_value(json_object_get(edit->body, field->name));
         struct ref target;
 
-        if (field->type != FIELD_REF || text == NULL)
+        if (field->type != FIELD_REF || text == NULL ||
+            (field->flags & wanted) == 0)
             continue;
-        memcpy(&target, field_at(field, image), sizeof(target));
+        target = object_find_target(edit->changes, field, image, text);
         if (!may_name(edit, field, image, target))
             return object_no_target(field, text, err);
     }
@@ -234,8 +236,8 @@ resource_create(const struct granted *granted, struct changes *changes,
                          schema_get(kind)->name,
                          schema_get((enum kind)parent.kind)->name);
     image = change_create(changes, kind, parent, "");
-    if (object_read_json(changes, kind, body, true, image, err) != 0 ||
-        check_targets(&edit, image, err) != 0 ||
+    if (check_targets(&edit, image, FIELD_CREATE, err) != 0 ||
+        object_read_json(changes, kind, body, true, image, err) != 0 ||
         check_name(&edit, image, err) != 0)
         return -1;
     if (rule->create != NULL && rule->create(&edit, image, err) != 0)
@@ -257,8 +259,8 @@ resource_update(const struct granted *granted, struct changes *changes,
     if (rule->before != NULL)
         rule->before(changes, ref);
     image = change_update(changes, ref);
-    if (object_read_json(changes, kind, patch, false, image, err) != 0 ||
-        check_targets(&edit, image, err) != 0)
+    if (check_targets(&edit, image, FIELD_UPDATE, err) != 0 ||
+        object_read_json(changes, kind, patch, false, image, err) != 0)
         return -1;
     if (rule->update == NULL)
         return 0;

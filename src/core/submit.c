@@ -95,10 +95,11 @@ check_spec(struct changes *changes, struct workload *workload,
 }
 
 /* What the actor does not see was never there: the same words as for an id
- * that nobody ever made. */
+ * that nobody ever made, and before all other checks of the body. */
 static int
-check_targets(const struct granted *granted, const json_t *body,
-              const struct workload *workload, struct error *err)
+check_targets(const struct granted *granted, const struct changes *changes,
+              const json_t *body, const struct workload *workload,
+              struct error *err)
 {
     static const char *const names[] = { "class", "pool", "priority" };
 
@@ -108,8 +109,10 @@ check_targets(const struct granted *granted, const json_t *body,
             json_string_value(json_object_get(body, names[i]));
         struct ref target;
 
-        memcpy(&target, field_at(field, workload), sizeof(target));
-        if (text != NULL && !access_visible(granted, target))
+        if (text == NULL)
+            continue;
+        target = object_find_target(changes, field, &workload->object, text);
+        if (!access_visible(granted, target))
             return object_no_target(field, text, err);
     }
     return 0;
@@ -169,9 +172,9 @@ submit_workload(const struct granted *granted, struct changes *changes,
                          "a workload is submitted to a project");
     workload = change_create(changes, KIND_WORKLOAD, project, "");
     set_defaults(world, workload, project);
-    if (object_read_json(changes, KIND_WORKLOAD, body, true, workload, err) <
+    if (check_targets(granted, changes, body, workload, err) < 0 ||
+        object_read_json(changes, KIND_WORKLOAD, body, true, workload, err) <
             0 ||
-        check_targets(granted, body, workload, err) < 0 ||
         check_name(changes, workload, err) < 0 ||
         check_bounds(world, workload, err) < 0 ||
         check_spec(changes, workload, err) < 0)

@@ -67,6 +67,8 @@ estate_put(struct changes *changes, struct side *side)
         change_create(changes, KIND_VOLUME, project, "data");
     volume->size_mib = 10;
     estate_note(changes, side, volume);
+    node->cpu_milli = 64000;
+    node->memory_mib = 262144;
     usage_start(changes, card);
     card->memory_mib = 81920;
     card->health = HEALTH_HEALTHY;

@@ -673,6 +673,70 @@ preempting_across_tenants_is_a_right_of_its_own(void **state)
                    ERROR_DENIED);
 }
 
+/* [A6] Its tenant bounds a priority that comes by a patch as well as one that
+ * comes with the submission; what is over is not changed at all. */
+static void
+a_patched_priority_is_bounded_like_a_submitted_one(void **state)
+{
+    struct actor dev = people_login(&p, p.dev);
+    struct ref incident = people_put(&p, KIND_PRIORITY, p.platform, "incident");
+    struct changes *changes = people_begin(&p);
+
+    (void)state;
+    ((struct priority *)change_update(changes, incident))->preempt_across =
+        true;
+    ((struct workload *)change_update(changes, p.alpha_job))->state =
+        WORKLOAD_RUNNING;
+    world_apply(p.world, changes);
+    assert_int_equal(
+        change(&dev, p.alpha_job, "{\"priority\":\"incident\"}"), -1);
+    assert_string_equal(err.field, "/priority");
+    assert_int_equal(
+        change(&dev, p.alpha_job, "{\"priority\":\"research\"}"), 0);
+    changes = people_begin(&p);
+    change_doc(changes,
+               &((struct tenant *)change_update(changes, p.red))->priorities,
+               BODY("[\"%s\"]", id(incident)));
+    world_apply(p.world, changes);
+    assert_int_equal(
+        change(&dev, p.alpha_job, "{\"priority\":\"incident\"}"), 0);
+    assert_int_equal(
+        change(&dev, p.alpha_job, "{\"priority\":\"research\"}"), -1);
+    changes = people_begin(&p);
+    ((struct workload *)change_update(changes, p.alpha_job))->state =
+        WORKLOAD_SUCCEEDED;
+    world_apply(p.world, changes);
+    assert_int_equal(
+        change(&dev, p.alpha_job, "{\"priority\":\"incident\"}"), -1);
+    assert_int_equal(err.code, ERROR_CONFLICT);
+}
+
+/* [A36] Another fault in the body does not tell that a hidden target is
+ * there. */
+static void
+a_second_fault_tells_nothing_of_a_hidden_target(void **state)
+{
+    static const char *const faults[] = {
+        "", ",\"limit\":-7", ",\"dimension\":\"no\"", ",\"x\":1",
+    };
+    struct actor rita = people_login(&p, p.rita);
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(faults) / sizeof(faults[0]); i++) {
+        struct error hidden;
+
+        assert_refused(create(&rita, KIND_QUOTA, p.alpha,
+                              BODY("{\"pool\":\"reserved\"%s}", faults[i])),
+                       ERROR_INVALID);
+        hidden = err;
+        assert_refused(create(&rita, KIND_QUOTA, p.alpha,
+                              BODY("{\"pool\":\"neverwas\"%s}", faults[i])),
+                       ERROR_INVALID);
+        assert_string_equal(hidden.field, err.field);
+        assert_int_equal(strlen(hidden.text), strlen(err.text));
+    }
+}
+
 static void
 a_tenants_pools_are_pools(void **state)
 {
@@ -945,6 +1009,8 @@ main(void)
         CASE(a_class_is_one_of_three_forms),
         CASE(a_price_begins_later_and_never_overlaps),
         CASE(preempting_across_tenants_is_a_right_of_its_own),
+        CASE(a_patched_priority_is_bounded_like_a_submitted_one),
+        CASE(a_second_fault_tells_nothing_of_a_hidden_target),
         CASE(a_tenants_pools_are_pools),
         CASE(quota_numbers_fit_the_tree_and_the_refusal_says_which_do_not),
         CASE(a_volume_fits_the_storage_quotas_above_it),
