@@ -249,14 +249,15 @@ describe_target(struct record *record, struct loop *loop,
 
 static void
 record_success(struct loop *loop, struct arena *arena,
-               const struct command *command, struct record *record,
-               size_t from)
+               const struct command *command, struct ref home,
+               struct record *record, size_t from)
 {
+    if (world_object(loop->world, home) == NULL)
+        home = world_platform_ref(loop->world);
     describe_target(record, loop, arena, command, from);
     record->decision.allow = true;
     record->outcome.status = RECORD_SUCCESS;
-    record_touches(loop, arena, scope_of(loop, command->object), record,
-                   from);
+    record_touches(loop, arena, home, record, from);
 }
 
 static int
@@ -281,7 +282,8 @@ execute_read(struct loop *loop, struct arena *arena,
     fill_command(&record, loop, arena, command);
     describe_object(&record, arena, loop->world, command->object);
     record.decision.grant = ref_text(loop, arena, granted_grant(granted));
-    record_success(loop, arena, command, &record, loop->batch->touch_count);
+    record_success(loop, arena, command, scope_of(loop, command->object),
+                   &record, loop->batch->touch_count);
     return 0;
 }
 
@@ -291,6 +293,7 @@ execute_write(struct loop *loop, struct arena *arena,
               struct error *err)
 {
     struct changes *changes = loop_changes(loop, arena);
+    struct ref home = scope_of(loop, command->object);
     struct record record = { 0 };
     size_t from = loop->batch->touch_count;
 
@@ -304,7 +307,7 @@ execute_write(struct loop *loop, struct arena *arena,
         describe_object(&record, arena, loop->world, command->object);
         record.decision.grant = ref_text(loop, arena, granted_grant(granted));
         loop_apply(loop, changes);
-        record_success(loop, arena, command, &record, from);
+        record_success(loop, arena, command, home, &record, from);
     }
     if (command->answer != NULL)
         command->answer(granted, changes, command->data);

@@ -297,6 +297,54 @@ test_command_and_its_record_are_one_transaction(void **state)
     harness_close(&estate.harness);
 }
 
+static int
+decide_deletion(const struct granted *granted, struct changes *changes,
+                void *data, struct error *err)
+{
+    (void)data;
+    (void)err;
+    change_delete(changes, granted_object(granted));
+    return 0;
+}
+
+static void
+delete_project(struct loop *loop, struct arena *arena, void *data)
+{
+    struct asked *asked = data;
+    struct command command = { .actor = &asked->actor,
+                               .request = &asked->request,
+                               .verb = VERB_PROJECT_DELETE,
+                               .object = asked->created,
+                               .decide = decide_deletion };
+
+    asked->rc = execute(loop, arena, &command, &asked->err);
+}
+
+/* Whose log an object's end is in is known before it is gone. */
+static void
+test_deletion_is_in_its_tenants_log_with_who_did_it(void **state)
+{
+    struct estate estate;
+    struct asked asked;
+    struct log_view *view;
+
+    (void)state;
+    open_estate(&estate);
+    asked = ask_for_project(&estate, &estate.red, &estate.red, false);
+    assert_int_equal(asked.rc, 0);
+    harness_run(&estate.harness, delete_project, &asked);
+    if (asked.rc != 0)
+        fail_msg("%s", asked.err.text);
+    view = view_log(&estate, estate.red.tenant_id);
+    assert_int_equal(view->count, 2);
+    assert_string_equal(view->lines[1].verb, "project.delete");
+    assert_string_equal(view->lines[1].object, view->lines[0].object);
+    assert_true(view->lines[1].actor[0] != '\0');
+    assert_string_equal(view->lines[1].actor, view->lines[0].actor);
+    free(view);
+    harness_close(&estate.harness);
+}
+
 static void
 test_dry_run_changes_and_records_nothing(void **state)
 {
@@ -582,6 +630,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_command_and_its_record_are_one_transaction),
+        cmocka_unit_test(test_deletion_is_in_its_tenants_log_with_who_did_it),
         cmocka_unit_test(test_dry_run_changes_and_records_nothing),
         cmocka_unit_test(test_refusal_by_a_rule_is_recorded),
         cmocka_unit_test(test_attempt_across_tenants_stays_in_the_askers_log),
