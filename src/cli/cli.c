@@ -359,6 +359,45 @@ check_words(const struct cli *cli, struct error *err)
                       command->words != NULL ? command->words : "");
 }
 
+static bool
+asks_for_help(const struct cli *cli, int argc, char **argv)
+{
+    bool asks = cli_has(cli, "help");
+
+    for (int i = 1; i < argc && !asks; i++)
+        asks = strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0;
+    return asks;
+}
+
+/* The first word is no command: it may begin one of two words. */
+static int
+no_command(const struct cli *cli, int argc, char **argv, struct error *err)
+{
+    scoped_buffer nouns = { 0 };
+    bool help = asks_for_help(cli, argc, argv);
+
+    for (const struct command *const *at = command_list; *at != NULL; at++) {
+        if (strcmp((*at)->verb, argv[0]) != 0)
+            continue;
+        buffer_printf(&nouns, "%s%s", nouns.size > 0 ? ", " : "",
+                      (*at)->noun);
+        if (help)
+            (void)printf("bulkhead %s %-12s %s\n", (*at)->verb, (*at)->noun,
+                         (*at)->help);
+    }
+    if (nouns.size == 0) {
+        (void)error_set(err, ERROR_INVALID, "there is no command \"%.60s\"",
+                        argv[0]);
+        return error_help(err, "`bulkhead --help` lists the commands");
+    }
+    if (help)
+        return 0;
+    (void)error_set(err, ERROR_INVALID, "%s needs one of these behind it: %s",
+                    argv[0], nouns.bytes);
+    return error_help(err, "`bulkhead %s --help` says what each does",
+                      argv[0]);
+}
+
 static int
 run(struct cli *cli, int argc, char **argv, struct error *err)
 {
@@ -377,11 +416,8 @@ run(struct cli *cli, int argc, char **argv, struct error *err)
             return -1;
     }
     cli->command = find_command(argc - at, argv + at, &used);
-    if (cli->command == NULL && at < argc && strcmp(argv[at], "help") != 0) {
-        (void)error_set(err, ERROR_INVALID, "there is no command \"%.60s\"",
-                        argv[at]);
-        return error_help(err, "`bulkhead --help` lists the commands");
-    }
+    if (cli->command == NULL && at < argc && strcmp(argv[at], "help") != 0)
+        return no_command(cli, argc - at, argv + at, err);
     if (parse_words(cli, argc, argv, at + used, err) != 0)
         return -1;
     if (cli->command == NULL) {

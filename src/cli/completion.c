@@ -36,13 +36,15 @@ print_options(const struct command_option *list, const char *format)
         (void)printf("%s%s ", format, list->name);
 }
 
+/* Options by the first two words. */
 static void
-print_cases(void)
+print_cases(bool two_words)
 {
     for (const struct command *const *at = command_list; *at != NULL; at++) {
-        if ((*at)->noun != NULL)
+        if (((*at)->noun != NULL) != two_words)
             continue;
-        (void)printf("    %s) words=\"", (*at)->verb);
+        (void)printf("    \"%s %s\"%s) words=\"", (*at)->verb,
+                     two_words ? (*at)->noun : "", two_words ? "" : "*");
         print_options((*at)->options, "--");
         print_options(command_globals, "--");
         (void)printf("\" ;;\n");
@@ -53,7 +55,8 @@ static void
 print_bash(void)
 {
     (void)printf("_bulkhead() {\n  local words= "
-                 "cur=${COMP_WORDS[COMP_CWORD]}\n"
+                 "cur=${COMP_WORDS[COMP_CWORD]} "
+                 "prev=${COMP_WORDS[COMP_CWORD-1]}\n"
                  "  if [ \"$COMP_CWORD\" = 1 ]; then\n    words=\"");
     print_verbs(" ");
     (void)printf("\"\n  elif [ \"$COMP_CWORD\" = 2 ] && case $cur in -*) "
@@ -63,8 +66,12 @@ print_bash(void)
     (void)printf("\" ;;\n    audit) "
                  "words=\"tail export verify prove check-proof\" ;;\n"
                  "    completion) words=\"bash zsh fish\" ;;\n    esac\n"
-                 "  else\n    case ${COMP_WORDS[1]} in\n");
-    print_cases();
+                 "  elif case $prev in -o|--output) true;; *) false;; esac; "
+                 "then\n    words=\"table wide json yaml csv name\"\n"
+                 "  else\n    case \"${COMP_WORDS[1]} ${COMP_WORDS[2]}\" "
+                 "in\n");
+    print_cases(true);
+    print_cases(false);
     (void)printf("    esac\n  fi\n"
                  "  COMPREPLY=($(compgen -W \"$words\" -- \"$cur\"))\n}\n"
                  "complete -F _bulkhead bulkhead\n");
