@@ -38,8 +38,21 @@ copy_text(char *out, size_t room, const json_t *from, const char *name)
     (void)snprintf(out, room, "%s", text == NULL ? "" : text);
 }
 
+/* The answer was made for another credential of the subject perhaps, one that
+ * may read what this one may not. */
 static void
-replay(struct exchange *exchange, const struct receipt *receipt)
+drop_content(const struct world *world, const struct exchange *exchange,
+             json_t *body)
+{
+    if (exchange->route->kind == KIND_WORKLOAD &&
+        !access_can(world, &exchange->actor, VERB_WORKLOAD_SPEC,
+                    exchange->object, exchange->now_ms))
+        (void)json_object_del(body, "spec");
+}
+
+static void
+replay(const struct world *world, struct exchange *exchange,
+       const struct receipt *receipt)
 {
     struct answer *answer = &exchange->answer;
     struct error ignored;
@@ -50,8 +63,10 @@ replay(struct exchange *exchange, const struct receipt *receipt)
     json_t *body = json_object_get(stored, "body");
     answer->replayed = true;
     answer->status = (int)receipt->status;
-    if (json_is_object(body))
-        answer_json(answer, (int)receipt->status, json_incref(body));
+    if (!json_is_object(body))
+        return;
+    drop_content(world, exchange, body);
+    answer_json(answer, (int)receipt->status, json_incref(body));
 }
 
 int
@@ -71,7 +86,7 @@ receipt_find(const struct world *world, struct exchange *exchange,
     if (memcmp(receipt->digest, digest.bytes, sizeof digest.bytes) != 0)
         return error_set(err, ERROR_REUSED_KEY,
                          "this Idempotency-Key was used for another request");
-    replay(exchange, receipt);
+    replay(world, exchange, receipt);
     return 1;
 }
 
