@@ -148,9 +148,12 @@ print_submitted(const struct cli *cli, const json_t *body,
                 const json_t *answer)
 {
     const char *name = json_string_value(json_object_get(body, "name"));
-    const char *state = json_string_value(json_object_get(answer, "state"));
+    /* A dry run answers with what would be the answer in its body. */
+    const json_t *object =
+        cli->dry_run ? json_object_get(answer, "body") : answer;
+    const char *state = json_string_value(json_object_get(object, "state"));
     const char *why =
-        json_string_value(json_object_get(answer, "reason_text"));
+        json_string_value(json_object_get(object, "reason_text"));
 
     output_done(cli, "workload", name != NULL ? name : "-", "submitted",
                 answer);
