@@ -333,6 +333,7 @@ stop(struct daemon *daemon)
     agents_free(daemon->agents);
     tick_free(daemon->tick);
     loop_close(daemon->loop);
+    api_free(daemon->api);
     if (daemon->lock >= 0)
         (void)close(daemon->lock);
     arena_free(daemon->arena);

@@ -21,6 +21,7 @@
 
 #define CONNECTION_MEMORY ((size_t)32 * 1024)
 #define BODY_TIME_MS 60000
+#define ANSWER_TIME_MS 120000
 #define HEADER_MAX 2048
 
 enum stage { STAGE_HEAD, STAGE_BODY, STAGE_WAIT, STAGE_SENT };
@@ -69,11 +70,11 @@ on_completed(void *data, struct MHD_Connection *connection, void **state,
              enum MHD_RequestTerminationCode code)
 {
     (void)data;
-    (void)connection;
     (void)code;
     struct exchange *exchange = *state;
     if (exchange == NULL)
         return;
+    peers_expect_head(connection);
     *state = NULL;
     state_forget(exchange);
     json_decref(exchange->body);
@@ -170,6 +171,7 @@ take_head(struct exchange *exchange, const char *method)
 {
     struct error *err = &exchange->error;
     exchange->method = arena_strdup(exchange->arena, method);
+    peers_expect_nothing(exchange->connection);
     if (read_headers(exchange, err) != 0 ||
         url_parse(exchange->arena, exchange->target, &exchange->url, err) !=
             0 ||
@@ -294,6 +296,8 @@ send_answer(struct exchange *exchange)
     if (response == NULL)
         return MHD_NO;
     add_headers(response, exchange);
+    if (exchange->stream == NULL)
+        peers_expect_within(exchange->connection, ANSWER_TIME_MS);
     enum MHD_Result result = MHD_queue_response(
         exchange->connection, (unsigned)answer->status, response);
     MHD_destroy_response(response);
@@ -424,6 +428,7 @@ start_daemon(struct api *api, int fd, struct error *err)
         MHD_OPTION_CONNECTION_MEMORY_LIMIT, CONNECTION_MEMORY,
         MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_URI_LOG_CALLBACK,
         on_target, api, MHD_OPTION_NOTIFY_COMPLETED, on_completed, api,
+        MHD_OPTION_NOTIFY_CONNECTION, peers_notify, api->peers,
         MHD_OPTION_END);
     if (daemon == NULL) {
         (void)close(fd);
@@ -472,12 +477,8 @@ api_start(struct loop *loop, const struct api_options *options,
           struct api **api_out, struct error *err)
 {
     struct api *api = state_new(loop, options);
-    if (start_all(api, err) != 0) {
-        api_stop(api);
-        return -1;
-    }
     *api_out = api;
-    return 0;
+    return start_all(api, err);
 }
 
 /* No connection may be suspended when MHD stops, so first everything that is
@@ -495,7 +496,13 @@ api_stop(struct api *api)
         if (api->sockets[i] >= 0)
             (void)close(api->sockets[i]);
     }
-    state_free(api);
+}
+
+void
+api_free(struct api *api)
+{
+    if (api != NULL)
+        state_free(api);
 }
 
 uint16_t

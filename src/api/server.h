@@ -42,12 +42,15 @@ struct api_options {
 };
 
 /* Between loop_open and loop_start: it takes timers and hooks.  Requests that
- * come before loop_start wait for it. */
+ * come before loop_start wait for it.  Also after a failure *api_out is to be
+ * stopped and freed. */
 int api_start(struct loop *loop, const struct api_options *options,
               struct api **api_out, struct error *err);
 /* Before loop_stop: takes no new requests, waits for those in flight, ends
  * the streams.  NULL is nothing. */
 void api_stop(struct api *api);
+/* Behind loop_stop, whose ticks and hooks reach it until then. */
+void api_free(struct api *api);
 /* The TCP port in use, 0 without TCP. */
 uint16_t api_port(const struct api *api);
 

@@ -12,11 +12,22 @@
 #define FAILURES_MAX 30
 #define FAILURE_REFILL_MS 2000
 #define SLOW_US 100000
+#define SWEEP_MS 1000
+/* Of the connections, those of one user of this machine. */
+#define USER_SHARE 4
 
 static unsigned
 or_default(unsigned value, unsigned otherwise)
 {
     return value == 0 ? otherwise : value;
+}
+
+static void
+sweep(struct loop *loop, void *data)
+{
+    struct api *api = data;
+    (void)loop;
+    peers_sweep(api->peers);
 }
 
 struct api *
@@ -41,6 +52,9 @@ state_new(struct loop *loop, const struct api_options *options)
     random_bytes(&api->cursor_key, sizeof api->cursor_key);
     api->openapi = openapi_text(own->version);
     api->hub = hub_new(api);
+    api->peers = peers_new(own->connections_max / USER_SHARE,
+                           (int64_t)own->timeout_s * 1000);
+    loop_every(loop, SWEEP_MS, sweep, api);
     return api;
 }
 
@@ -48,6 +62,7 @@ void
 state_free(struct api *api)
 {
     hub_free(api->hub);
+    peers_free(api->peers);
     free(api->openapi);
     (void)pthread_cond_destroy(&api->idle);
     (void)pthread_mutex_destroy(&api->lock);

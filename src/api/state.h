@@ -6,6 +6,7 @@
 
 #include "api/cursor.h"
 #include "api/exchange.h"
+#include "api/peers.h"
 #include "api/server.h"
 #include "api/stream.h"
 #include "base/hash.h"
@@ -47,6 +48,7 @@ struct api {
     int sockets[API_DAEMONS_MAX]; /* they listened on, when it stops */
     size_t daemon_count;
     struct hub *hub;
+    struct peers *peers;
     struct cursor_key cursor_key;
     char *openapi; /* the document; owned */
 

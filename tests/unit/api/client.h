@@ -188,6 +188,7 @@ place_close(struct place *place)
 {
     api_stop(place->api);
     harness_close(&place->harness);
+    api_free(place->api);
     http_answer_release(&place->last);
     free(place->root);
     (void)unlink(place->socket);

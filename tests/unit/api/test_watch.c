@@ -276,10 +276,12 @@ a_position_from_before_a_restart_is_gone(void **state)
     long long revision = revision_of("/tenants/a/projects");
     watch(&watching, place.root, "/tenants/a/projects?watch=1");
     assert_true(sees(&watching, ": watching", 1));
-    api_stop(place.api);
+    struct api *before = place.api;
+    api_stop(before);
     assert_true(ends(&watching));
     leave(&watching, NULL);
     harness_restart(&place.harness);
+    api_free(before);
     (void)snprintf(path, sizeof path,
                    "/tenants/a/projects?watch=1&since=%lld", revision - 1);
     tell(&place, place.root, "GET", path, NULL, 410);
