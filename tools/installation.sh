@@ -98,7 +98,15 @@ installation_images() {
 }
 
 installation_running() {
-    [ -e "$run/$1.pid" ] && kill -0 "$(cat "$run/$1.pid")" 2>/dev/null
+    [ -e "$run/$1.pid" ] && installation_lives "$(cat "$run/$1.pid")"
+}
+
+# A process that nobody has waited for yet is gone all the same.
+installation_lives() {
+    local stat
+
+    { stat=$(cat "/proc/$1/stat"); } 2>/dev/null || return 1
+    case ${stat##*) } in Z*) return 1 ;; esac
 }
 
 # systemd runs the programs where it runs and the installation is to stay.
@@ -139,6 +147,7 @@ installation_daemon() {
     installation_said=$(stat -c %s "$data/log/$name.log" 2>/dev/null || echo 0)
     ! installation_is_renewed "$name" || installation_end "$name"
     installation_running "$name" && return 0
+    installation_orphans "$name" || return 1
     if [ "$user" != root ]; then
         set -- setpriv --reuid "$user" --regid "$user" --clear-groups --no-new-privs --inh-caps=-all -- "$@"
     fi
@@ -150,14 +159,32 @@ installation_daemon() {
 installation_end() {
     local pid
 
-    [ -e "$run/$1.pid" ] || return 0
+    [ -e "$run/$1.pid" ] || { installation_orphans "$1"; return; }
     pid=$(cat "$run/$1.pid")
     kill -TERM "$pid" 2>/dev/null || rm -f "$run/$1.pid"
     for _ in $(seq 400); do
-        [ -e "$run/$1.pid" ] && kill -0 "$pid" 2>/dev/null || break
+        installation_lives "$pid" || break
         sleep 0.05
     done
-    [ ! -e "$run/$1.pid" ] || { rm -f "$run/$1.pid"; echo "$1 (process $pid) does not end"; return 1; }
+    ! installation_lives "$pid" || { echo "$1 (process $pid) does not end"; return 1; }
+    rm -f "$run/$1.pid"
+    installation_orphans "$1"
+}
+
+# installation_orphans NAME: ends a program whose supervisor was killed.
+installation_orphans() {
+    local program=$data/bin/bulkhead-$1 pid left=100
+
+    [ "$1" != bulkheadd ] || program=$data/bin/bulkheadd
+    while :; do
+        pid=$(find /proc -maxdepth 2 -name exe \( -lname "$program" -o -lname "$program (deleted)" \) 2>/dev/null | cut -d/ -f3)
+        [ -n "$pid" ] || return 0
+        # shellcheck disable=SC2086
+        [ $left -lt 100 ] || kill -TERM $pid 2>/dev/null
+        left=$((left - 1))
+        [ $left -gt 0 ] || { echo "$1 (process $pid) does not end"; return 1; }
+        sleep 0.1
+    done
 }
 
 # installation_came NAME WHAT SECONDS COMMAND...: waits for what a daemon
