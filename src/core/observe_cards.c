@@ -78,6 +78,58 @@ free_name(const struct changes *changes, struct ref node,
     }
 }
 
+/* --- how much one node may bring --- */
+
+/* Cards stay known when they are missing, and the classes of their models are
+ * there for all: what a node makes up must come to an end. */
+#define NODE_CARDS_MAX REPORT_CARDS_MAX
+#define NODE_MODELS_MAX 8
+
+struct census {
+    size_t cards;
+    const char *models[NODE_MODELS_MAX];
+    size_t model_count;
+};
+
+static bool
+has_model(const struct census *census, const char *model)
+{
+    for (size_t i = 0; i < census->model_count; i++)
+        if (strcmp(census->models[i], model) == 0)
+            return true;
+    return false;
+}
+
+static void
+count_card(struct census *census, const struct card *card)
+{
+    census->cards++;
+    if (census->model_count < NODE_MODELS_MAX &&
+        !has_model(census, card->model))
+        census->models[census->model_count++] = card->model;
+}
+
+/* Of the node's cards, also those that this set creates. */
+static bool
+has_room(const struct changes *changes, struct ref node,
+         const struct report_card *fact)
+{
+    struct census census = { 0 };
+
+    world_each_child(changes->world, KIND_CARD, node, ref)
+        count_card(&census, world_card(changes->world, ref));
+    for (size_t i = 0; i < changes->count; i++) {
+        const struct card *card = changes->list[i].image;
+
+        if (changes->list[i].ref.kind == KIND_CARD && card != NULL &&
+            changes->list[i].created && ref_equal(card->object.parent, node))
+            count_card(&census, card);
+    }
+    return census.cards < NODE_CARDS_MAX &&
+           (census.model_count < NODE_MODELS_MAX ||
+            has_model(&census, fact->model));
+}
+
 /* What was on a new card before is not known: it is scrubbed first. */
 static void
 create_card(struct changes *changes, struct ref node,
@@ -198,6 +250,13 @@ observe_card(struct changes *changes, struct ref node,
                         "card %s is known on another node", fact->uuid);
             return 1;
         }
+        if (!has_room(changes, node, fact)) {
+            alarm_raise(changes, node, "report.card",
+                        "the node has brought more than %d cards or %d "
+                        "models in all: card %s is not taken",
+                        NODE_CARDS_MAX, NODE_MODELS_MAX, fact->uuid);
+            return 1;
+        }
         create_card(changes, node, fact, simulated);
         ref = find_card(changes, node, fact->uuid);
     }
@@ -251,12 +310,15 @@ observe_node(struct changes *changes, struct ref ref,
 }
 
 static void
-add_classes(struct changes *changes, const struct report_inventory *inventory)
+add_classes(struct changes *changes, struct ref node,
+            const struct report_inventory *inventory)
 {
     for (size_t i = 0; i < inventory->card_count; i++) {
         const struct report_card *card = &inventory->cards[i];
         int64_t count = 0;
 
+        if (ref_is_none(find_card(changes, node, card->uuid)))
+            continue; /* it was refused */
         for (size_t j = 0; j < inventory->card_count; j++)
             count += strcmp(card->model, inventory->cards[j].model) == 0;
         classify_model(changes, card->vendor, card->model, card->memory_mib,
@@ -275,7 +337,7 @@ observe_cards_inventory(struct changes *changes, struct ref node,
         refused += observe_card(changes, node, &inventory->cards[i],
                                 inventory->simulated);
     mark_missing(changes, node, inventory);
-    add_classes(changes, inventory);
+    add_classes(changes, node, inventory);
     return refused;
 }
 

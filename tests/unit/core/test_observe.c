@@ -612,6 +612,46 @@ new_cards_wait_for_a_scrub_and_bring_their_classes(void **state)
     assert_true(ref_is_none(four));
 }
 
+static size_t
+count_below(const struct scene *scene, enum kind kind, struct ref parent)
+{
+    size_t count = 0;
+
+    world_each_child(scene->world, kind, parent, ref)
+        count++;
+    return count;
+}
+
+/* Cards and models that a node makes up, new ones with each report. */
+static void
+what_a_node_makes_up_comes_to_an_end(void **state)
+{
+    struct scene *scene = *state;
+    static struct report_card cards[REPORT_CARDS_MAX];
+    static char texts[REPORT_CARDS_MAX][2][32];
+    size_t classes = count_below(scene, KIND_CLASS, scene->platform);
+
+    for (int round = 0; round < 4; round++) {
+        for (int i = 0; i < REPORT_CARDS_MAX; i++) {
+            (void)snprintf(texts[i][0], 32, "fake-%d-%d", round, i);
+            (void)snprintf(texts[i][1], 32, "Fake %d %d", round, i);
+            cards[i] = card_fact();
+            cards[i].uuid = texts[i][0];
+            cards[i].model = texts[i][round < 2];
+        }
+        assert_true(say_cards(scene, scene->other, cards, REPORT_CARDS_MAX) >
+                    0);
+    }
+    assert_true(count_below(scene, KIND_CARD, scene->other) <=
+                REPORT_CARDS_MAX);
+    assert_true(count_below(scene, KIND_CLASS, scene->platform) <=
+                classes + 40);
+    assert_true(stands(scene, scene->other, "report.card"));
+    cards[0] = card_fact();
+    cards[0].uuid = "SIM-GPU-2";
+    assert_int_equal(say_cards(scene, scene->node, cards, 1), 0);
+}
+
 static void
 the_same_report_twice_changes_nothing_the_second_time(void **state)
 {
@@ -711,6 +751,7 @@ main(void)
         TEST(a_card_that_another_node_has_is_refused),
         TEST(a_card_does_not_turn_into_another_make),
         TEST(new_cards_wait_for_a_scrub_and_bring_their_classes),
+        TEST(what_a_node_makes_up_comes_to_an_end),
         TEST(the_same_report_twice_changes_nothing_the_second_time),
         TEST(a_lost_instance_that_is_alive_is_running_again),
         TEST(a_cordoned_node_comes_back_cordoned),
