@@ -38,6 +38,7 @@ installation_check_estate() {
 installation_check_place() {
     installation_running bulkheadd && return 0
     installation_systemd && systemctl -q is-active bulkheadd && return 0
+    installation_orphans bulkheadd || return 1
     if (exec 3<>"/dev/tcp/127.0.0.1/$port") 2>/dev/null; then
         echo "port $port of the loopback is in use; BULKHEAD_PORT=N ./up takes another"
         return 1
