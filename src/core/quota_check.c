@@ -104,31 +104,136 @@ guaranteed_below(const struct changes *changes, struct ref node,
     return sum;
 }
 
-/* Milli-cards that a guarantee of this scope can be met with. */
-static int64_t
-healthy_capacity(const struct changes *changes, const struct quota *quota)
+/* --- what all tenants are guaranteed, and what there is --- */
+
+/* Cards of one pool (none: of all) that match a class (none: any). */
+struct scope {
+    struct ref pool, class;
+};
+
+static bool
+card_in(const struct changes *changes, const struct scope *scope,
+        struct ref ref, const struct card *card)
 {
-    const struct class *class = world_class(changes->world, quota->class);
+    const struct class *class = world_class(changes->world, scope->class);
+
+    if (!ref_is_none(scope->pool) &&
+        !ref_equal(world_ancestor(changes->world, KIND_POOL, ref),
+                   scope->pool))
+        return false;
+    return class == NULL ||
+           ((class->vendor[0] == '\0' ||
+             strcmp(class->vendor, card->vendor) == 0) &&
+            (class->model[0] == '\0' ||
+             strcmp(class->model, card->model) == 0) &&
+            card->memory_mib >= class->min_memory_mib);
+}
+
+/* Milli-cards that guarantees in the scope can be met with. */
+static int64_t
+healthy_capacity(const struct changes *changes, const struct scope *scope)
+{
     int64_t cards = 0;
 
     world_each(changes->world, KIND_CARD, ref) {
         const struct card *card = change_get(changes, ref);
 
-        if (card == NULL || card->missing || card->health != HEALTH_HEALTHY ||
-            (!ref_is_none(quota->pool) &&
-             !ref_equal(world_ancestor(changes->world, KIND_POOL, ref),
-                        quota->pool)))
-            continue;
-        if (class != NULL &&
-            ((class->vendor[0] != '\0' &&
-              strcmp(class->vendor, card->vendor) != 0) ||
-             (class->model[0] != '\0' &&
-              strcmp(class->model, card->model) != 0) ||
-             card->memory_mib < class->min_memory_mib))
-            continue;
-        cards++;
+        cards += card != NULL && !card->missing &&
+                 card->health == HEALTH_HEALTHY &&
+                 card_in(changes, scope, ref, card);
     }
     return cards * 1000;
+}
+
+/* Can a card of the inner class be none of the outer one? */
+static bool
+class_within(const struct world *world, struct ref inner, struct ref outer)
+{
+    const struct class *a = world_class(world, inner);
+    const struct class *b = world_class(world, outer);
+
+    if (b == NULL || ref_equal(inner, outer))
+        return true;
+    return a != NULL &&
+           (b->vendor[0] == '\0' || strcmp(a->vendor, b->vendor) == 0) &&
+           (b->model[0] == '\0' || strcmp(a->model, b->model) == 0) &&
+           a->min_memory_mib >= b->min_memory_mib;
+}
+
+/* The largest guarantee of cards at a node that only cards of the scope can
+ * meet, self's new one counted; in_pool: of those for one pool alone. */
+static int64_t
+largest_within(const struct changes *changes, struct ref node,
+               const struct quota *self, const struct scope *scope,
+               bool in_pool)
+{
+    int64_t largest = 0;
+
+    if (ref_equal(self->object.parent, node) &&
+        (in_pool ? ref_equal(self->pool, scope->pool)
+                 : ref_is_none(scope->pool) ||
+                       ref_equal(self->pool, scope->pool)) &&
+        class_within(changes->world, self->class, scope->class))
+        largest = self->guaranteed;
+    world_each_child(changes->world, KIND_QUOTA, node, ref) {
+        const struct quota *quota = change_get(changes, ref);
+
+        if (quota != NULL && !ref_equal(ref, self->object.self) &&
+            quota->dimension == DIMENSION_CARDS &&
+            (ref_equal(quota->pool, scope->pool) ||
+             (!in_pool && ref_is_none(scope->pool))) &&
+            class_within(changes->world, quota->class, scope->class) &&
+            quota->guaranteed > largest)
+            largest = quota->guaranteed;
+    }
+    return largest;
+}
+
+/* What one tenant can claim of the scope's cards at least: its guarantees
+ * count the same use when they overlap, but those of two pools do not. */
+static int64_t
+claim_of(const struct changes *changes, struct ref tenant,
+         const struct quota *self, const struct scope *scope)
+{
+    int64_t claim = largest_within(changes, tenant, self, scope, false);
+    int64_t sum = 0;
+
+    if (!ref_is_none(scope->pool))
+        return claim;
+    world_each(changes->world, KIND_POOL, pool) {
+        struct scope part = { pool, scope->class };
+
+        sum = plus(sum, largest_within(changes, tenant, self, &part, true));
+    }
+    return sum > claim ? sum : claim;
+}
+
+/* Every scope that the new guarantee lies in must hold what is claimed of it
+ * by all tenants together. */
+static int
+check_claims(const struct changes *changes, const struct quota *quota,
+             struct error *err)
+{
+    const struct ref none = { 0 };
+    const struct scope scopes[] = { { quota->pool, quota->class },
+                                    { quota->pool, none },
+                                    { none, quota->class },
+                                    { none, none } };
+    char a[REASON_AMOUNT_MAX], b[REASON_AMOUNT_MAX];
+
+    for (size_t i = 0; i < sizeof(scopes) / sizeof(scopes[0]); i++) {
+        int64_t have = healthy_capacity(changes, &scopes[i]), sum = 0;
+
+        world_each(changes->world, KIND_TENANT, tenant)
+            sum = plus(sum, claim_of(changes, tenant, quota, &scopes[i]));
+        if (sum > have)
+            return error_set(err, ERROR_QUOTA,
+                             "the guarantees of all tenants would sum to %s, "
+                             "%s are healthy",
+                             reason_amount(a, quota->dimension, sum),
+                             reason_amount(b, quota->dimension, have));
+    }
+    return 0;
 }
 
 static int
@@ -228,21 +333,15 @@ static int
 check_capacity(const struct changes *changes, const struct quota *quota,
                struct error *err)
 {
-    struct ref top = world_platform_ref(changes->world);
     char a[REASON_AMOUNT_MAX], b[REASON_AMOUNT_MAX];
-    int64_t sum, have = healthy_capacity(changes, quota), most;
+    int64_t most;
     const struct quota *before = world_quota(changes->world,
                                              quota->object.self);
 
-    if (before == NULL || quota->guaranteed > before->guaranteed) {
-        sum = guaranteed_below(changes, top, quota);
-        if (quota->guaranteed > 0 && sum > have)
-            return error_set(err, ERROR_QUOTA,
-                             "the guarantees of all tenants would sum to %s, "
-                             "%s are healthy",
-                             reason_amount(a, quota->dimension, sum),
-                             reason_amount(b, quota->dimension, have));
-    }
+    if (quota->guaranteed > 0 &&
+        (before == NULL || quota->guaranteed > before->guaranteed) &&
+        check_claims(changes, quota, err) < 0)
+        return -1;
     most = most_of(changes->world, quota->pool);
     if (quota->limit != AMOUNT_NONE && ref_is_none(quota->class) &&
         (before == NULL || quota->limit > before->limit) &&

@@ -303,6 +303,58 @@ fixed_work_is_counted_to_the_last_unit_S15(void **state)
     }
 }
 
+static int
+check_new(struct stage *s, struct ref node, struct ref pool, struct ref class,
+          int64_t guaranteed)
+{
+    struct changes *changes = scene_begin(&s->scene);
+    struct quota *quota = change_create(changes, KIND_QUOTA, node, "");
+    struct error err = { 0 };
+    int result;
+
+    quota->dimension = DIMENSION_CARDS;
+    quota->pool = pool;
+    quota->class = class;
+    quota->guaranteed = guaranteed;
+    quota->limit = AMOUNT_NONE;
+    result = quota_check(changes, quota, &err);
+    if (result == 0) {
+        scene_apply(&s->scene, changes);
+    } else {
+        assert_int_equal(err.code, ERROR_QUOTA);
+        arena_free(s->scene.arena);
+        s->scene.arena = NULL;
+    }
+    return result;
+}
+
+/* [S3] Guarantees are not promised twice by quotas of different scopes: of
+ * one pool, of one class, of all. */
+static void
+no_card_is_guaranteed_twice_by_another_scope_S3(void **state)
+{
+    const struct ref none = { 0 };
+    struct stage s;
+    struct ref pool, other;
+
+    (void)state;
+    stage_setup(&s, 4);
+    pool = scene_pool(&s.scene, "b");
+    (void)scene_node(&s.scene, pool, "n2", 4, "a100");
+    other = scene_class(&s.scene, "a100.1", "a100", 1);
+    assert_int_equal(check_new(&s, s.a, none, none, CARDS(3)), 0);
+    assert_int_equal(check_new(&s, s.b, s.pool, none, CARDS(5)), -1);
+    assert_int_equal(check_new(&s, s.b, s.pool, none, CARDS(3)), 0);
+    assert_int_equal(check_new(&s, s.b, none, none, CARDS(6)), -1);
+    /* 3 of any, and the 3 of that pool are among these 4. */
+    assert_int_equal(check_new(&s, s.b, none, none, CARDS(4)), 0);
+    assert_int_equal(check_new(&s, s.c, none, other, CARDS(2)), -1);
+    assert_int_equal(check_new(&s, s.c, none, s.four, CARDS(2)), -1);
+    assert_int_equal(check_new(&s, s.c, s.pool, s.one, CARDS(2)), -1);
+    assert_int_equal(check_new(&s, s.c, s.pool, s.one, CARDS(1)), 0);
+    scene_teardown(&s.scene);
+}
+
 /* [S17] A guarantee that is taken away altogether, of a unit, in one pool. */
 static void
 a_guarantee_that_goes_leaves_burst_behind_S17(void **state)
@@ -399,6 +451,7 @@ main(void)
         cmocka_unit_test(card_time_that_would_wrap_is_refused_S7),
         cmocka_unit_test(fixed_work_spares_what_is_guaranteed_to_siblings_S15),
         cmocka_unit_test(fixed_work_is_counted_to_the_last_unit_S15),
+        cmocka_unit_test(no_card_is_guaranteed_twice_by_another_scope_S3),
         cmocka_unit_test(a_guarantee_that_goes_leaves_burst_behind_S17),
         cmocka_unit_test(fixed_work_runs_on_after_the_cut_S17),
         cmocka_unit_test(the_platforms_limit_tells_no_use_of_others_A37),
