@@ -181,7 +181,8 @@ read_quota(struct loop *loop, struct arena *arena, void *data)
     (void)estate;
 }
 
-/* Use is derived from what is live and from facts, never from a counter. */
+/* [S4] [S12] Use is derived from what is live and from facts, never from a
+ * counter. */
 static void
 test_quota_use_is_derived_again_at_load(void **state)
 {
