@@ -53,7 +53,7 @@ admin() {
 }
 
 @test "a port in use is named, with a way out" {
-    busybox nc -ll -s 127.0.0.1 -p "$BULKHEAD_PORT" -e true >/dev/null 2>&1 3>&- &
+    busybox nc -ll -p "$BULKHEAD_PORT" -e /bin/true >/dev/null 2>&1 3>&- &
     server=$!
     for _ in $(seq 50); do (exec 4<>"/dev/tcp/127.0.0.1/$BULKHEAD_PORT") 2>/dev/null && break; sleep 0.1; done
     fails 1 "BULKHEAD_PORT=N ./up takes another" --start
