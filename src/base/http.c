@@ -60,6 +60,8 @@ set_options(CURL *curl, const struct http_target *target,
     (void)curl_easy_setopt(curl, CURLOPT_TIMEOUT_MS, request->timeout_ms);
     (void)curl_easy_setopt(curl, CURLOPT_CUSTOMREQUEST, request->method);
     (void)curl_easy_setopt(curl, CURLOPT_HTTPHEADER, headers);
+    /* A name ".." is a name, not the way to another object. */
+    (void)curl_easy_setopt(curl, CURLOPT_PATH_AS_IS, 1L);
     (void)curl_easy_setopt(curl, CURLOPT_HEADERFUNCTION, on_header);
     (void)curl_easy_setopt(curl, CURLOPT_HEADERDATA, sink);
     (void)curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, on_body);
