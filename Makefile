@@ -2,6 +2,7 @@
 # make                 build all programs into build/$(BUILD)/
 # make test            unit tests, then the stories (see tests/README.md)
 # make test-unit       unit, store and simulation tests only
+# make test-fuzz       each fuzz target for FUZZ_SECONDS (10), with clang
 # make lint            layers, purity, clang-tidy, cppcheck
 # BUILD=debug|release|asan|tsan|fuzz|cov   CC=gcc|clang
 BUILD ?= debug
@@ -43,6 +44,7 @@ LIBS   := $(foreach l,$(LAYERS),$(if $(wildcard src/$(l)/*.c),$(OUT)/lib$(l).a))
 PROGRAMS := $(patsubst src/%.c,$(OUT)/%,$(wildcard src/*.c))
 UNIT   := $(patsubst %.c,$(OUT)/%,$(wildcard tests/unit/*/test_*.c tests/store/test_*.c tests/simulate/test_*.c))
 BENCH  := $(patsubst %.c,$(OUT)/%,$(wildcard bench/*.c))
+FUZZ   := $(patsubst %.c,$(OUT)/%,$(wildcard tests/fuzz/fuzz_*.c))
 EXAMPLES := $(foreach d,$(patsubst %/,%,$(wildcard examples/*/)),$(if $(wildcard $(d)/*.c),$(OUT)/$(d)/$(notdir $(d))))
 
 all: $(PROGRAMS) $(EXAMPLES)
@@ -80,6 +82,9 @@ $(foreach l,$(LAYERS),$(eval $(call unit,$(l))))
 $(OUT)/tests/%: $(OUT)/tests/%.o $(LIBS)
 	@echo "  LD $@"
 	@$(CC) $< $(LIBS) $(ALL_LDFLAGS) $(LIBS_LINK) -lcmocka -o $@
+$(OUT)/tests/fuzz/%: $(OUT)/tests/fuzz/%.o $(LIBS)
+	@echo "  LD $@"
+	@$(CC) $< $(LIBS) $(ALL_LDFLAGS) -fsanitize=fuzzer $(LIBS_LINK) -o $@
 $(OUT)/bench/%: $(OUT)/bench/%.o $(LIBS)
 	@echo "  LD $@"
 	@$(CC) $< $(LIBS) $(ALL_LDFLAGS) $(LIBS_LINK) -o $@
@@ -101,6 +106,14 @@ test-unit: $(UNIT)
 test-stories: all
 	@BUILD=$(BUILD) tools/run-stories tests/stories
 test: test-unit test-stories
+ifeq ($(BUILD),fuzz)
+fuzz: $(FUZZ)
+test-fuzz: fuzz
+	@tools/run-fuzz $(FUZZ)
+else
+fuzz test-fuzz:
+	@$(MAKE) BUILD=fuzz CC=clang OUT=build/fuzz $@
+endif
 lint:
 	@tools/check-layers
 	@tools/check-pure
@@ -110,6 +123,6 @@ clean:
 	rm -rf build
 
 .SECONDARY:
-.PHONY: all tests bench test test-unit test-stories lint clean
+.PHONY: all tests bench test test-unit test-stories fuzz test-fuzz lint clean
 .DELETE_ON_ERROR:
 -include $(wildcard $(OUT)/*.d $(OUT)/*/*.d $(OUT)/*/*/*.d $(OUT)/*/*/*/*.d $(OUT)/*/*/*/*/*.d)
