@@ -3,32 +3,9 @@
 
 #include "api/handlers.h"
 #include "api/state.h"
-#include "base/clock.h"
 #include "core/object.h"
 #include "core/resource.h"
 #include "identity/password.h"
-
-static void
-set_time(json_t *object, const char *name, int64_t ms)
-{
-    char text[CLOCK_TEXT_MAX];
-    clock_format(ms, text);
-    json_object_set_new(object, name,
-                        ms == 0 ? json_null() : json_string(text));
-}
-
-static void
-set_ref(json_t *object, const char *name, const struct world *world,
-        struct ref ref)
-{
-    char text[ID_TEXT_MAX];
-    if (ref_is_none(ref)) {
-        json_object_set_new(object, name, json_null());
-        return;
-    }
-    object_id_text(world, ref, text);
-    json_object_set_new(object, name, json_string(text));
-}
 
 static json_t *
 list_grants(const struct granted *granted, struct ref subject)
@@ -40,11 +17,12 @@ list_grants(const struct granted *granted, struct ref subject)
         const struct object *role = world_object(world, grant->role);
         const struct object *node;
         json_t *item = json_object();
-        set_ref(item, "node", world, grant->object.parent);
+        json_object_set_new(item, "node",
+                            object_id_json(world, grant->object.parent));
         json_object_set_new(item, "role",
                             role == NULL ? json_null()
                                          : json_string(role->name));
-        set_time(item, "to", grant->to_ms);
+        json_object_set_new(item, "to", json_time(grant->to_ms));
         node = world_object(world, grant->object.parent);
         json_object_set_new(item, "at", json_pack("s++", schema_get(
                 (enum kind)grant->object.parent.kind)->name, " ",
@@ -66,23 +44,26 @@ self_whoami(const struct granted *granted, struct exchange *exchange,
     const struct apikey *key = world_apikey(world, actor->credential);
     struct ref scope = world_scope(world, actor->subject);
     json_t *body = json_object();
-    set_ref(body, "id", world, actor->subject);
+    json_object_set_new(body, "id", object_id_json(world, actor->subject));
     json_object_set_new(
         body, "kind",
         json_string(schema_get((enum kind)actor->subject.kind)->name));
     json_object_set_new(body, "name", json_string(subject->name));
-    set_ref(body, "tenant", world,
-            scope.kind == KIND_TENANT ? scope : (struct ref){0});
+    json_object_set_new(body, "tenant",
+                        object_id_json(world, scope.kind == KIND_TENANT
+                                                  ? scope
+                                                  : (struct ref){ 0 }));
     json_object_set_new(body, "tenant_name",
                         scope.kind == KIND_TENANT
                             ? json_string(world_object(world, scope)->name)
                             : json_null());
-    set_ref(body, "credential", world, actor->credential);
-    set_time(body, "proved", actor->proved_ms);
-    set_time(body, "expires",
-             session != NULL ? session->expires_ms
-             : key != NULL   ? key->expires_ms
-                             : 0);
+    json_object_set_new(body, "credential",
+                        object_id_json(world, actor->credential));
+    json_object_set_new(body, "proved", json_time(actor->proved_ms));
+    json_object_set_new(body, "expires",
+                        json_time(session != NULL ? session->expires_ms
+                                  : key != NULL   ? key->expires_ms
+                                                  : 0));
     json_object_set_new(body, "grants", list_grants(granted, actor->subject));
     answer_json(&exchange->answer, 200, body);
     return 0;
@@ -110,7 +91,7 @@ add_step(void *context, enum access_check check, struct ref ref, bool passed,
     struct trail *trail = context;
     json_t *step = json_pack("{s:s, s:b}", "check", check_names[check],
                              "passed", passed);
-    set_ref(step, "object", trail->world, ref);
+    json_object_set_new(step, "object", object_id_json(trail->world, ref));
     if (why[0] != '\0')
         json_object_set_new(step, "why", json_string(why));
     json_array_append_new(trail->steps, step);

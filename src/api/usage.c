@@ -112,11 +112,8 @@ add_use(struct report *report, const struct use *use)
 static const char *
 ref_key(const struct world *world, struct arena *arena, struct ref ref)
 {
-    char text[ID_TEXT_MAX];
-    if (world_object(world, ref) == NULL)
-        return "";
-    object_id_text(world, ref, text);
-    return arena_strdup(arena, text);
+    const char *text = object_id_copy(world, ref, arena);
+    return text != NULL ? text : "";
 }
 
 static const char *

@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/clock.h"
+
 /* jansson recurses up to 2048 levels; count before it does. */
 static int
 check_depth(const char *bytes, size_t size, struct error *err)
@@ -206,6 +208,17 @@ utf8_length(const unsigned char *s)
         return 4;
     }
     return 0;
+}
+
+json_t *
+json_time(int64_t wall_ms)
+{
+    char text[CLOCK_TEXT_MAX];
+
+    if (wall_ms == 0)
+        return json_null();
+    clock_format(wall_ms, text);
+    return json_string(text);
 }
 
 void

@@ -45,6 +45,9 @@ int json_int(const json_t *object, const char *key, bool required, int64_t min,
 int json_bool(const json_t *object, const char *key, bool required, bool *out,
               struct error *err);
 
+/* A moment as text (clock_format), null for 0; a new reference. */
+json_t *json_time(int64_t wall_ms);
+
 /* Appends text as a JSON string with quotes; control bytes escaped, bytes
  * that are not UTF-8 replaced by U+FFFD. */
 void json_quote(struct buffer *buffer, const char *text);

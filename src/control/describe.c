@@ -10,20 +10,12 @@
 #define TOUCHES_MAX 400
 
 static const char *
-id_of(struct arena *arena, const struct world *world, struct ref ref)
-{
-    char text[ID_TEXT_MAX];
-
-    object_id_text(world, ref, text);
-    return text[0] != '\0' ? arena_strdup(arena, text) : NULL;
-}
-
-static const char *
 tenant_of(struct arena *arena, const struct world *world, struct ref ref)
 {
     if (ref_is_none(ref) || world_get(world, ref) == NULL)
         return NULL;
-    return id_of(arena, world, world_ancestor(world, KIND_TENANT, ref));
+    return object_id_copy(world, world_ancestor(world, KIND_TENANT, ref),
+                          arena);
 }
 
 static const char *
@@ -56,14 +48,14 @@ describe_actor(struct record *record, struct arena *arena,
         record->source.ip = arena_strdup(arena, actor->source);
     if (subject == NULL)
         return;
-    record->actor.id = id_of(arena, world, actor->subject);
+    record->actor.id = object_id_copy(world, actor->subject, arena);
     record->actor.name = arena_strdup(arena, subject->name);
     record->actor.tenant = tenant_of(arena, world, actor->subject);
     record->actor.auth_ms = actor->proved_ms;
     record->actor.auth_level = actor->proved_ms > 0 ? "password" : "token";
     if (ref_is_none(actor->credential))
         return;
-    record->actor.credential = id_of(arena, world, actor->credential);
+    record->actor.credential = object_id_copy(world, actor->credential, arena);
     record->actor.credential_kind =
         schema_get((enum kind)actor->credential.kind)->name;
     if (session)
@@ -80,11 +72,11 @@ describe_object(struct record *record, struct arena *arena,
     if (object == NULL)
         return;
     project = world_ancestor(world, KIND_PROJECT, ref);
-    record->object.id = id_of(arena, world, ref);
+    record->object.id = object_id_copy(world, ref, arena);
     record->object.kind = schema_get((enum kind)ref.kind)->name;
     record->object.tenant = tenant_of(arena, world, ref);
     if (!ref_is_none(project))
-        record->object.project = id_of(arena, world, project);
+        record->object.project = object_id_copy(world, project, arena);
     record->object.version_before = (int64_t)object->version;
     record->object.version_after = (int64_t)object->version;
 }

@@ -189,15 +189,6 @@ desired_start(const struct world *world, struct ref ref)
 
 /* --- the node --- */
 
-static const char *
-id_text(const struct world *world, struct ref ref, struct arena *arena)
-{
-    char text[ID_TEXT_MAX];
-
-    object_id_text(world, ref, text);
-    return arena_strdup(arena, text);
-}
-
 static int64_t
 tenant_number(const struct world *world, struct ref ref)
 {
@@ -270,7 +261,7 @@ add_instances(const struct world *world, struct ref node,
             count == ORDER_INSTANCES_MAX)
             continue;
         *item = (struct order_instance){
-            .instance = id_text(world, ref, arena),
+            .instance = object_id_copy(world, ref, arena),
             .incarnation = instance->incarnation,
             .tenant = tenant_number(world, ref),
             .want = want_of(instance),
@@ -302,7 +293,7 @@ add_volumes(const struct world *world, struct ref node, struct arena *arena,
         if (volume->state == VOLUME_FAILED || count == ORDER_VOLUMES_MAX)
             continue;
         list[count++] = (struct order_volume){
-            .volume = id_text(world, ref, arena),
+            .volume = object_id_copy(world, ref, arena),
             .tenant = tenant_number(world, ref),
             .size_mib = volume->size_mib,
             .remove = volume->state == VOLUME_DELETING,
@@ -339,7 +330,7 @@ desired_build(const struct world *world, struct ref node,
     char *revision = arena_alloc(arena, ORDER_REVISION_MAX);
 
     *desired_out = (struct desired){ .starts = json_array() };
-    desired_out->order.node = id_text(world, node, arena);
+    desired_out->order.node = object_id_copy(world, node, arena);
     add_instances(world, node, arena, desired_out);
     add_volumes(world, node, arena, &desired_out->order);
     add_scrubs(world, node, arena, &desired_out->order);

@@ -67,6 +67,24 @@ object_id_text(const struct world *world, struct ref ref,
         id_format(schema_get((enum kind)ref.kind)->prefix, object->id, text);
 }
 
+const char *
+object_id_copy(const struct world *world, struct ref ref, struct arena *arena)
+{
+    char text[ID_TEXT_MAX];
+
+    object_id_text(world, ref, text);
+    return text[0] != '\0' ? arena_strdup(arena, text) : NULL;
+}
+
+json_t *
+object_id_json(const struct world *world, struct ref ref)
+{
+    char text[ID_TEXT_MAX];
+
+    object_id_text(world, ref, text);
+    return text[0] != '\0' ? json_string(text) : json_null();
+}
+
 static enum kind
 kind_of_prefix(const char *text)
 {
@@ -135,15 +153,6 @@ verbs_from_text(const char *text, struct arena *arena)
 
 /* --- values for the store --- */
 
-static const char *
-ref_text(const struct world *world, struct ref ref, struct arena *arena)
-{
-    char text[ID_TEXT_MAX];
-
-    object_id_text(world, ref, text);
-    return text[0] != '\0' ? arena_strdup(arena, text) : NULL;
-}
-
 static struct value
 text_value(const char *text)
 {
@@ -180,7 +189,7 @@ field_value(const struct world *world, const struct field *field,
     case FIELD_ENUM:
         return text_value(field->names[*(const int *)at]);
     case FIELD_REF:
-        return text_value(ref_text(world, *(const struct ref *)at, arena));
+        return text_value(object_id_copy(world, *(const struct ref *)at, arena));
     case FIELD_DOC:
         blob = *(struct blob *const *)at;
         return text_value(blob != NULL ? arena_strndup(arena, blob->bytes,
@@ -213,7 +222,7 @@ object_values(const struct world *world, enum kind kind, const void *image,
     values[3] = int_value((int64_t)object->revision);
     values[4] = int_value(object->created_ms);
     values[5] = int_value(object->updated_ms);
-    values[6] = text_value(ref_text(world, object->parent, arena));
+    values[6] = text_value(object_id_copy(world, object->parent, arena));
     values[7] = text_value(arena_strdup(arena, object->name));
     for (size_t i = 0; i < schema->field_count; i++)
         values[OBJECT_COLUMNS + i] =
@@ -321,26 +330,6 @@ object_from_values(const struct world *world, enum kind kind,
 /* --- JSON out --- */
 
 static json_t *
-json_ref(const struct world *world, struct ref ref)
-{
-    char text[ID_TEXT_MAX];
-
-    object_id_text(world, ref, text);
-    return text[0] != '\0' ? json_string(text) : json_null();
-}
-
-static json_t *
-json_time(int64_t ms)
-{
-    char text[CLOCK_TEXT_MAX];
-
-    if (ms == 0)
-        return json_null();
-    clock_format(ms, text);
-    return json_string(text);
-}
-
-static json_t *
 json_verbs(const struct verbs *verbs)
 {
     json_t *list = json_array();
@@ -375,7 +364,7 @@ field_json(const struct world *world, const struct field *field,
     case FIELD_ENUM:
         return json_string(field->names[*(const int *)at]);
     case FIELD_REF:
-        return json_ref(world, *(const struct ref *)at);
+        return object_id_json(world, *(const struct ref *)at);
     case FIELD_DOC:
         blob = *(struct blob *const *)at;
         doc = blob != NULL ? json_loadb(blob->bytes, blob->size,
@@ -420,7 +409,7 @@ object_json(const struct world *world, const void *image, bool platform)
     (void)json_object_set_new(json, "type", json_string(schema->name));
     (void)json_object_set_new(json, "name", json_string(object->name));
     (void)json_object_set_new(json, "parent",
-                              json_ref(world, object->parent));
+                              object_id_json(world, object->parent));
     (void)json_object_set_new(json, "version",
                               json_integer((json_int_t)object->version));
     (void)json_object_set_new(json, "revision",

@@ -39,6 +39,11 @@ int object_from_values(const struct world *world, enum kind kind,
 
 void object_id_text(const struct world *world, struct ref ref,
                     char text[ID_TEXT_MAX]);
+/* The same as a copy in the arena, NULL when there is no such object. */
+const char *object_id_copy(const struct world *world, struct ref ref,
+                           struct arena *arena);
+/* The same as a new JSON value, null when there is no such object. */
+json_t *object_id_json(const struct world *world, struct ref ref);
 /* Any kind, told by its prefix; none when malformed or not there. */
 struct ref object_find_text(const struct world *world, const char *text);
 

@@ -4,8 +4,6 @@
 #include <assert.h>
 #include <string.h>
 
-#include "base/clock.h"
-
 size_t
 row_column(enum kind kind, const char *name)
 {
@@ -33,17 +31,6 @@ row_int(enum kind kind, const struct value *values, const char *name)
     const struct value *value = &values[row_column(kind, name)];
 
     return value->type == VALUE_INT ? value->integer : 0;
-}
-
-static json_t *
-time_json(int64_t time_ms)
-{
-    char text[CLOCK_TEXT_MAX];
-
-    if (time_ms == 0)
-        return json_null();
-    clock_format(time_ms, text);
-    return json_string(text);
 }
 
 static json_t *
@@ -77,7 +64,7 @@ field_json(const struct field *field, const struct value *value)
         return json_null();
     if (value->type == VALUE_INT) {
         if (field->type == FIELD_TIME)
-            return time_json(value->integer);
+            return json_time(value->integer);
         if (field->type == FIELD_BOOL)
             return json_boolean(value->integer != 0);
         return json_integer(value->integer);
@@ -108,9 +95,9 @@ head_json(json_t *json, enum kind kind, const struct value *values)
     (void)json_object_set_new(
         json, "revision", json_integer(row_int(kind, values, "revision")));
     (void)json_object_set_new(
-        json, "created", time_json(row_int(kind, values, "created_ms")));
+        json, "created", json_time(row_int(kind, values, "created_ms")));
     (void)json_object_set_new(
-        json, "updated", time_json(row_int(kind, values, "updated_ms")));
+        json, "updated", json_time(row_int(kind, values, "updated_ms")));
 }
 
 json_t *
