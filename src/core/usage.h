@@ -23,7 +23,7 @@
  * it BEFORE changing anything about the card or its bindings: bound, released,
  * held, health, handover, missing, or its node's state.  Calling it twice at
  * one time does nothing the second time. */
-void usage_cut(struct changes *changes, struct ref card);
+void usage_cut(struct changes *changes, struct ref ref);
 
 /* The same for all cards of a node. */
 void usage_cut_node(struct changes *changes, struct ref node);
@@ -33,7 +33,7 @@ void usage_start(struct changes *changes, struct card *card);
 
 /* The class of what no binding holds, now. */
 enum usage_class usage_remainder(const struct changes *changes,
-                                 struct ref card);
+                                 struct ref ref);
 
 /*
  * Counters: tokens, requests, storage, egress, sent by a producer as facts
