@@ -411,7 +411,7 @@ list_paths(void)
             path = json_object();
             json_object_set_new(paths, route->path, path);
         }
-        for (; route->method[size] != '\0' && size < sizeof method - 1; size++)
+        for (; size < sizeof method - 1 && route->method[size] != '\0'; size++)
             method[size] = (char)tolower((unsigned char)route->method[size]);
         method[size] = '\0';
         json_object_set_new(path, method, operation(route));
