@@ -476,13 +476,13 @@ say_guarantee_full(struct verdict *verdict, const struct world *world,
 
     verdict_set(verdict, never ? WORKLOAD_REJECTED : WORKLOAD_GATED,
                 never ? REASON_LIMIT_NEVER : REASON_LIMIT,
-                "%s needed by work that is not preemptible, of its guarantee "
-                "of %s %s has %s in use or guaranteed to others below it; it "
-                "starts when enough of the guarantee is free",
+                "%s needed by work that is not preemptible, %s has %s in use "
+                "or promised below it of its guarantee of %s; it starts when "
+                "enough of the guarantee is free",
                 reason_amount(asked, quota->dimension, need),
-                reason_amount(all, quota->dimension, quota->guaranteed),
                 quota_where(where, world, quota),
-                reason_amount(used, quota->dimension, use));
+                reason_amount(used, quota->dimension, use),
+                reason_amount(all, quota->dimension, quota->guaranteed));
     verdict_numbers(verdict, need, use, quota->guaranteed);
     verdict->quota = quota->object.self;
 }
