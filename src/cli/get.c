@@ -87,10 +87,11 @@ const struct command command_get = {
     .words = "NOUN [NAME]",
     .help = "Show objects, or one of them.",
     .more = "For example: bulkhead get workloads -t research -p language -o "
-            "wide\n\nNouns: pools, nodes, cards, jointokens, classes, priorities, "
+            "wide\n\n"
+            "Nouns: pools, nodes, cards, jointokens, classes, priorities, "
             "prices, tenants,\nunits, projects, users, serviceaccounts, "
             "apikeys, sessions, roles, grants,\nceilings, denies, quotas, "
-            "workloads, instances, volumes, alarms. Singular works too; "
+            "workloads, instances, volumes, alarms. Singular works too;\n"
             "`bulkhead nouns` says what they are.",
     .options = options,
     .words_min = 1,

@@ -186,11 +186,51 @@ what_is_no_field_and_value_is_refused(void **state)
     }
 }
 
+static void
+a_price_has_at_most_nine_digits_behind_the_point(void **state)
+{
+    static const struct example good[] = {
+        { "3.5", 3500000000 }, { "0.000000001", 1 }, { "1000", 1000000000000 },
+    };
+    static const char *const bad[] = { "", ".", "-1", "0.0000000001", "3,5",
+                                       "99999999999", "1e3" };
+
+    (void)state;
+    all_are(fields_nano, good, COUNT(good));
+    none_is(fields_nano, bad, COUNT(bad));
+}
+
+static void
+amounts_are_said_with_their_unit(void **state)
+{
+    static const struct {
+        const char *dimension;
+        int64_t amount;
+        const char *said;
+    } examples[] = {
+        { "cards", 1500, "1.5 cards" },
+        { "memory", 4096, "4096 MiB" },
+        { "cpu", 1000, "1 CPU" },
+        { "card_time", 36000000000, "10 card-hours" },
+        { "unheard-of", 7, "7" },
+    };
+    char text[48];
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(examples); i++) {
+        fields_amount(examples[i].dimension, examples[i].amount, text,
+                      sizeof(text));
+        assert_string_equal(text, examples[i].said);
+    }
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(amounts_have_at_most_three_digits_behind_the_point),
+        cmocka_unit_test(a_price_has_at_most_nine_digits_behind_the_point),
+        cmocka_unit_test(amounts_are_said_with_their_unit),
         cmocka_unit_test(durations_have_a_unit_or_are_seconds),
         cmocka_unit_test(memory_is_mib_unless_said),
         cmocka_unit_test(words_take_their_type_from_the_schema),
