@@ -30,7 +30,7 @@ evil=$'red\e]0;owned\a\e[2J\x7f \u009b31m \u202egnp.exe'
     refused 6 vera get tenant research
     refused 6 vera get tenant tn_aaaaaaaaaaaaaaaaaaaaaaaaaa
     refused 2 admin delete project .. -t research
-    refused 6 admin get tenant ../tenants/research
+    refused 2 admin get tenant ../tenants/research
     refused 7 admin create tenant research
     says conflict
     refused 8 runs alice never -c $h100 -n 3 -- /bin/true

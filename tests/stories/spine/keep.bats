@@ -98,8 +98,8 @@ audit_verifies() { "$data/bin/bulkhead" audit verify "$data/control/audit" --key
 }
 
 @test "a second start keeps people, work, history and sessions" {
-    runs alice done -c $h100 -- /bin/echo kept
-    becomes alice done succeeded
+    runs alice ended -c $h100 -- /bin/echo kept
+    becomes alice ended succeeded
     soon clean_cards
     before=$(alice get workloads -o json | jq -S '[.items[] | {id, name, card_time}]')
     used=$(alice usage -o json | jq -S .items)
@@ -108,7 +108,7 @@ audit_verifies() { "$data/bin/bulkhead" audit verify "$data/control/audit" --key
     installation_start 3>&- >/dev/null 2>&1
     [ "$(alice get workloads -o json | jq -S '[.items[] | {id, name, card_time}]')" = "$before" ]
     [ "$(alice usage -o json | jq -S .items)" = "$used" ]
-    [ "$(alice logs done)" = kept ]
+    [ "$(alice logs ended)" = kept ]
     runs alice anew -c $h100 -- /bin/echo new
     becomes alice anew succeeded
     check_is_clean
