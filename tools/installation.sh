@@ -262,10 +262,11 @@ installation_admin() {
     local password=$data/people/admin.password
 
     if [ ! -e "$password" ]; then
-        (umask 077 && head -c 18 /dev/urandom | base64 >"$password")
-        echo "the one-time secret for the first administrator is in $data/control/first-admin"
+        (umask 077 && head -c 18 /dev/urandom | base64 >"$password.new")
+        echo "the one-time secret for the first administrator, used now: $(cat "$data/control/first-admin")"
         bulkhead_as admin first-admin admin --secret-file "$data/control/first-admin" \
-            --password-file "$password" || return 1
+            --password-file "$password.new" || return 1
+        mv "$password.new" "$password"
     else
         bulkhead_as admin login admin --operator --password-file "$password" -q || return 1
     fi
