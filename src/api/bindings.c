@@ -52,6 +52,10 @@ bindings_read(const struct granted *granted, struct exchange *exchange,
         object_id_text(granted_world(granted), node, line->workload);
     history_scope(granted_world(granted), node, exchange->arena,
                   &line->scope);
+    /* To others cards have a name in each binding only. */
+    if (!line->platform && url_get(&exchange->url, "card") != NULL)
+        return error_field(err, "card",
+                           "only the platform's people can ask by card");
     if (history_window(exchange, now_ms, &line->from_ms, &line->to_ms, err) !=
             0 ||
         read_id(exchange, "card", KIND_CARD, &line->card, err) != 0 ||

@@ -395,6 +395,21 @@ add_derived(json_t *json, const void *image)
         (void)json_object_set_new(json, "used_ms", json_time(key->used_ms));
 }
 
+void
+object_alias(struct id id, char text[ID_TEXT_MAX])
+{
+    id_format("ca", id, text);
+}
+
+static json_t *
+alias_json(const struct object *object)
+{
+    char text[ID_TEXT_MAX];
+
+    object_alias(object->id, text);
+    return json_string(text);
+}
+
 json_t *
 object_json(const struct world *world, const void *image, bool platform)
 {
@@ -424,8 +439,11 @@ object_json(const struct world *world, const void *image, bool platform)
         if ((field->flags & FIELD_SECRET) != 0 ||
             ((field->flags & FIELD_PLATFORM) != 0 && !platform))
             continue;
-        (void)json_object_set_new(json, field->name,
-                                  field_json(world, field, image));
+        (void)json_object_set_new(
+            json, field->name,
+            (field->flags & FIELD_ALIAS) != 0 && !platform
+                ? alias_json(object)
+                : field_json(world, field, image));
     }
     add_derived(json, image);
     return json;

@@ -49,8 +49,13 @@ struct ref object_find_text(const struct world *world, const char *text);
 
 /* --- JSON --- */
 
+/* What others than the platform's people are shown for a FIELD_ALIAS of the
+ * object with this id: the same as long as the object lives, and never the
+ * same in two objects. */
+void object_alias(struct id id, char text[ID_TEXT_MAX]);
+
 /* A new reference.  Every field but FIELD_SECRET ones; FIELD_PLATFORM ones
- * only when platform is true.  References are id texts; `revision` is the
+ * only when platform is true, FIELD_ALIAS ones then as they are.  References are id texts; `revision` is the
  * scope's; no seq. */
 json_t *object_json(const struct world *world, const void *image,
                     bool platform);

@@ -317,7 +317,8 @@ static const struct field instance_fields[] = {
     AMOUNT(instance, memory_mib, 0, "memory, MiB"),
 };
 static const struct field binding_fields[] = {
-    REF(binding, card, FIELD_INDEX, KIND_CARD, "card"),
+    REF(binding, card, FIELD_INDEX | FIELD_ALIAS, KIND_CARD,
+        "card; a tenant is shown another name for it in each binding"),
     INT(binding, milli, 0, 1, 1000, "share, milli-cards"),
     AMOUNT(binding, memory_mib, 0, "accelerator memory, MiB"),
     TIME(binding, from_ms, 0, "bound from"),

@@ -114,6 +114,8 @@ enum field_flag {
                             most WORLD_INDEXES per kind */
     FIELD_UNIQUE = 32,   /* FIELD_BYTES, immutable: world_find_digest */
     FIELD_PLATFORM = 64, /* in JSON only for platform-level viewers */
+    FIELD_ALIAS = 128,   /* FIELD_REF: others than they are shown a name that
+                            follows from the object that holds it */
 };
 
 struct field {

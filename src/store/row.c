@@ -100,6 +100,19 @@ head_json(json_t *json, enum kind kind, const struct value *values)
         json, "updated", json_time(row_int(kind, values, "updated_ms")));
 }
 
+static json_t *
+alias_json(enum kind kind, const struct value *values)
+{
+    char text[ID_TEXT_MAX];
+    struct id id;
+
+    if (id_parse(schema_get(kind)->prefix, row_text(kind, values, "id"),
+                 &id) != 0)
+        return json_null();
+    object_alias(id, text);
+    return json_string(text);
+}
+
 json_t *
 row_json(enum kind kind, const struct value *values, bool platform)
 {
@@ -114,7 +127,10 @@ row_json(enum kind kind, const struct value *values, bool platform)
             ((field->flags & FIELD_PLATFORM) != 0 && !platform))
             continue;
         (void)json_object_set_new(
-            json, field->name, field_json(field, &values[OBJECT_COLUMNS + i]));
+            json, field->name,
+            (field->flags & FIELD_ALIAS) != 0 && !platform
+                ? alias_json(kind, values)
+                : field_json(field, &values[OBJECT_COLUMNS + i]));
     }
     return json;
 }
