@@ -16,7 +16,8 @@ trap save USR1
 while [ $n -lt 40 ]; do n=$((n + 1)); sleep 0.1; done; echo "done at $n"'
 has_steps() { [ "$(of alice train checkpoint_step)" -gt 0 ]; }
 # The card that an instance of the workload holds or held first.
-card_of() { "$1" bindings -w "$2" -o json | jq -r '.items[0].card'; }
+# card_of TENANT PROJECT WORKLOAD: as the platform names it
+card_of() { admin bindings -t "$1" -p "$2" -w "$3" -o json | jq -r '.items[0].card'; }
 from() { "$1" bindings -w "$2" -o json | jq -r ".items[$3].from_ms"; }
 to() { "$1" bindings -w "$2" -o json | jq -r ".items[$3].to_ms"; }
 
@@ -73,8 +74,8 @@ to() { "$1" bindings -w "$2" -o json | jq -r ".items[$3].to_ms"; }
     runs vera other -c h100-80g.half -- "${stay[@]}"
     becomes alice half2 running
     becomes vera other running
-    [ "$(card_of alice half1)" = "$(card_of alice half2)" ]
-    [ "$(card_of alice half1)" != "$(card_of vera other)" ]
+    [ "$(card_of research language half1)" = "$(card_of research language half2)" ]
+    [ "$(card_of research language half1)" != "$(card_of vision detection other)" ]
     [ "$(admin get cards -o json | jq -c '[.items[].used_milli | select(. > 0)] | sort')" = '[500,1000]' ]
     check_is_clean
 }
