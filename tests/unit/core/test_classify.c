@@ -1,57 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "core/classify.h"
 
-struct scene {
-    struct arena *arena;
-    struct world *world;
-    struct id_source ids;
-    struct ref platform;
-};
-
-static struct changes *
-begin(struct scene *scene)
-{
-    return change_begin(scene->arena, scene->world,
-                        (struct context){ 1000, &scene->ids });
-}
-
-static int
-scene_open(void **state)
-{
-    static const struct hash_key key = { 5, 6 };
-    struct scene *scene = memory_new(1, sizeof(*scene));
-    struct changes *changes;
-
-    scene->arena = arena_new();
-    scene->world = world_new(&key);
-    scene->ids.key = key;
-    changes = begin(scene);
-    scene->platform = ((struct object *)change_create(
-                           changes, KIND_PLATFORM, (struct ref){ 0 },
-                           "platform"))
-                          ->self;
-    world_apply(scene->world, changes);
-    *state = scene;
-    return 0;
-}
-
-static int
-scene_close(void **state)
-{
-    struct scene *scene = *state;
-
-    world_free(scene->world);
-    arena_free(scene->arena);
-    free(scene);
-    return 0;
-}
+#include "tests/unit/core/small.h"
 
 static void
 names(const char *model, const char *expected)
@@ -84,37 +34,37 @@ names_are_short_and_without_the_vendor(void **state)
 }
 
 static bool
-has(const struct scene *scene, const char *name)
+has(const struct small *small, const char *name)
 {
-    return !ref_is_none(world_find_name(scene->world, KIND_CLASS,
-                                        scene->platform, name));
+    return !ref_is_none(
+        world_find_name(small->world, KIND_CLASS, small->platform, name));
 }
 
 static void
 a_model_brings_classes_up_to_what_one_node_has(void **state)
 {
-    struct scene *scene = *state;
-    struct changes *changes = begin(scene);
+    struct small *small = *state;
+    struct changes *changes = small_begin(small);
 
     classify_model(changes, "nvidia", "H100-80GB", 81559, 5);
-    world_apply(scene->world, changes);
-    assert_true(has(scene, "h100-80g.1"));
-    assert_true(has(scene, "h100-80g.4"));
-    assert_false(has(scene, "h100-80g.8"));
-    assert_true(has(scene, "h100-80g.half"));
+    world_apply(small->world, changes);
+    assert_true(has(small, "h100-80g.1"));
+    assert_true(has(small, "h100-80g.4"));
+    assert_false(has(small, "h100-80g.8"));
+    assert_true(has(small, "h100-80g.half"));
 }
 
 static void
 a_model_that_has_a_class_brings_none(void **state)
 {
-    struct scene *scene = *state;
-    struct changes *changes = begin(scene);
+    struct small *small = *state;
+    struct changes *changes = small_begin(small);
     struct class *class =
-        change_create(changes, KIND_CLASS, scene->platform, "mine");
+        change_create(changes, KIND_CLASS, small->platform, "mine");
 
     (void)snprintf(class->model, sizeof(class->model), "H100-80GB");
-    world_apply(scene->world, changes);
-    changes = begin(scene);
+    world_apply(small->world, changes);
+    changes = small_begin(small);
     classify_model(changes, "nvidia", "H100-80GB", 81559, 8);
     assert_true(change_is_empty(changes));
 }
@@ -122,8 +72,8 @@ a_model_that_has_a_class_brings_none(void **state)
 static void
 a_model_is_classified_once_in_one_set(void **state)
 {
-    struct scene *scene = *state;
-    struct changes *changes = begin(scene);
+    struct small *small = *state;
+    struct changes *changes = small_begin(small);
     size_t count;
 
     classify_model(changes, "nvidia", "H100-80GB", 81559, 1);
@@ -132,7 +82,8 @@ a_model_is_classified_once_in_one_set(void **state)
     assert_int_equal(changes->count, count);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, scene_open, scene_close)
+#define TEST(name)                                                             \
+    cmocka_unit_test_setup_teardown(name, small_open, small_close)
 
 int
 main(void)
