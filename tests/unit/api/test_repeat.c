@@ -197,6 +197,7 @@ send_all(struct sender senders[CROWD])
         (void)pthread_join(senders[i].thread, NULL);
 }
 
+/* [A42] [A49] */
 static void
 one_of_many_repetitions_at_once_makes_the_object(void **state)
 {

@@ -245,7 +245,7 @@ a_watcher_sees_what_it_may_see(void **state)
          "{\"display\":\"mine\"}", 200);
     assert_true(sees(&watching, "\"display\":\"mine\"", 1));
     assert_false(has(&watching, "hidden"));
-    /* [A24] and when the right to look ends, so does the watch. */
+    /* [A24] [A30] and when the right to look ends, so does the watch. */
     place.headers[0] = "If-Match: *";
     tell(&place, place.root, "PATCH", "/tenants/a/users/ann",
          "{\"state\":\"suspended\"}", 200);

@@ -333,6 +333,7 @@ nobody_gives_themselves_what_they_do_not_have(void **state)
     assert_false(people_can(&p, &rita, VERB_WORKLOAD_LOGS, p.alpha_job));
 }
 
+/* [A21] */
 static void
 a_role_edit_is_a_way_to_hand_out_and_asks_the_same(void **state)
 {
@@ -507,6 +508,7 @@ a_key_is_a_narrowing_with_an_end(void **state)
     assert_true(change_is_empty(changes));
 }
 
+/* [A23] */
 static void
 a_deleted_person_leaves_no_right_and_no_credential(void **state)
 {
@@ -709,6 +711,39 @@ a_patched_priority_is_bounded_like_a_submitted_one(void **state)
     assert_int_equal(
         change(&dev, p.alpha_job, "{\"priority\":\"incident\"}"), -1);
     assert_int_equal(err.code, ERROR_CONFLICT);
+}
+
+/* [A27] A set that is empty says nothing at all, not everything. */
+static void
+an_empty_set_is_a_value(void **state)
+{
+    struct actor root = people_login(&p, p.root);
+    struct actor rita = people_login(&p, p.rita);
+    struct actor pat = people_login(&p, p.pat);
+    struct ref role, key, nobody = people_put(&p, KIND_USER, p.red, "new");
+    struct actor fresh = people_login(&p, nobody);
+
+    (void)state;
+    key = create(&pat, KIND_APIKEY, p.bot, "{\"verbs\":[]}");
+    assert_made(key);
+    assert_true(verbs_empty(world_apikey(p.world, key)->verbs));
+    assert_made(give(&rita, nobody, p.alpha, ROLE_DEVELOPER,
+                     ",\"use\":[],\"give\":[]"));
+    assert_false(people_can(&p, &fresh, VERB_WORKLOAD_GET, p.alpha_job));
+    role = create(&rita, KIND_ROLE, p.red,
+                  "{\"name\":\"peek\",\"verbs\":[\"workload.get\"]}");
+    assert_made(create(&rita, KIND_GRANT, p.alpha,
+                       BODY("{\"subject\":\"%s\",\"role\":\"peek\"}",
+                            id(nobody))));
+    assert_true(people_can(&p, &fresh, VERB_WORKLOAD_GET, p.alpha_job));
+    assert_int_equal(change(&rita, role, "{\"verbs\":[]}"), 0);
+    assert_false(people_can(&p, &fresh, VERB_WORKLOAD_GET, p.alpha_job));
+    assert_int_equal(change(&root, p.red, "{\"pools\":[],\"classes\":[]}"),
+                     0);
+    assert_string_equal(world_tenant(p.world, p.red)->pools->bytes, "[]");
+    assert_string_equal(world_tenant(p.world, p.red)->classes->bytes, "[]");
+    assert_made(create(&root, KIND_CEILING, p.red, "{\"verbs\":[]}"));
+    assert_false(people_can(&p, &pat, VERB_WORKLOAD_GET, p.alpha_job));
 }
 
 /* [A36] Another fault in the body does not tell that a hidden target is
@@ -1010,6 +1045,7 @@ main(void)
         CASE(a_price_begins_later_and_never_overlaps),
         CASE(preempting_across_tenants_is_a_right_of_its_own),
         CASE(a_patched_priority_is_bounded_like_a_submitted_one),
+        CASE(an_empty_set_is_a_value),
         CASE(a_second_fault_tells_nothing_of_a_hidden_target),
         CASE(a_tenants_pools_are_pools),
         CASE(quota_numbers_fit_the_tree_and_the_refusal_says_which_do_not),
