@@ -189,13 +189,13 @@ largest_within(const struct changes *changes, struct ref node,
     return largest;
 }
 
-/* What one tenant can claim of the scope's cards at least: its guarantees
- * count the same use when they overlap, but those of two pools do not. */
+/* What one node can claim of the scope's cards at least: its guarantees count
+ * the same use when they overlap, but those of two pools do not. */
 static int64_t
-claim_of(const struct changes *changes, struct ref tenant,
+claim_of(const struct changes *changes, struct ref node,
          const struct quota *self, const struct scope *scope)
 {
-    int64_t claim = largest_within(changes, tenant, self, scope, false);
+    int64_t claim = largest_within(changes, node, self, scope, false);
     int64_t sum = 0;
 
     if (!ref_is_none(scope->pool))
@@ -203,9 +203,76 @@ claim_of(const struct changes *changes, struct ref tenant,
     world_each(changes->world, KIND_POOL, pool) {
         struct scope part = { pool, scope->class };
 
-        sum = plus(sum, largest_within(changes, tenant, self, &part, true));
+        sum = plus(sum, largest_within(changes, node, self, &part, true));
     }
     return sum > claim ? sum : claim;
+}
+
+/* The same of all nodes below one together. */
+static int64_t
+claims_below(const struct changes *changes, struct ref node,
+             const struct quota *self, const struct scope *scope)
+{
+    static const enum kind kinds[] = { KIND_UNIT, KIND_PROJECT };
+    int64_t sum = 0;
+
+    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+        world_each_child(changes->world, kinds[i], node, child) {
+            int64_t own = claim_of(changes, child, self, scope);
+            int64_t below = claims_below(changes, child, self, scope);
+
+            sum = plus(sum, own > below ? own : below);
+        }
+    return sum;
+}
+
+static int
+check_claims_on(const struct changes *changes, const struct quota *above,
+                const struct quota *self, struct error *err)
+{
+    const struct scope scope = { above->pool, above->class };
+    char node[NAME_MAX_SIZE + 16], a[REASON_AMOUNT_MAX],
+        b[REASON_AMOUNT_MAX];
+    int64_t sum =
+        claims_below(changes, above->object.parent, self, &scope);
+
+    if (sum <= above->guaranteed)
+        return 0;
+    return error_set(err, ERROR_QUOTA,
+                     "the guarantees below %s would sum to %s, its own is %s",
+                     reason_node(node, changes->world, above->object.parent),
+                     reason_amount(a, DIMENSION_CARDS, sum),
+                     reason_amount(b, DIMENSION_CARDS, above->guaranteed));
+}
+
+/* What is guaranteed of any scope below a tenant fits each guarantee of cards
+ * above it that counts the same use. */
+static int
+check_nested(const struct changes *changes, const struct quota *quota,
+             struct error *err)
+{
+    const struct quota *before = world_quota(changes->world,
+                                             quota->object.self);
+    struct ref node = quota->object.parent;
+
+    if (quota->guaranteed == 0 || node.kind == KIND_PLATFORM)
+        return 0;
+    if (check_claims_on(changes, quota, quota, err) < 0)
+        return -1;
+    if (before != NULL && quota->guaranteed <= before->guaranteed)
+        return 0;
+    for (node = world_parent(changes->world, node);
+         !ref_is_none(node) && node.kind != KIND_PLATFORM;
+         node = world_parent(changes->world, node))
+        world_each_child(changes->world, KIND_QUOTA, node, ref) {
+            const struct quota *above = change_get(changes, ref);
+
+            if (above != NULL && above->dimension == DIMENSION_CARDS &&
+                above->guaranteed > 0 &&
+                check_claims_on(changes, above, quota, err) < 0)
+                return -1;
+        }
+    return 0;
 }
 
 /* Every scope that the new guarantee lies in must hold what is claimed of it
@@ -386,8 +453,11 @@ quota_check(const struct changes *changes, const struct quota *quota,
         check_children(changes, quota, err) < 0 ||
         check_limits_below(changes, quota, err) < 0)
         return -1;
-    if (quota->dimension == DIMENSION_CARDS &&
-        quota->object.parent.kind == KIND_TENANT)
+    if (quota->dimension != DIMENSION_CARDS)
+        return 0;
+    if (check_nested(changes, quota, err) < 0)
+        return -1;
+    if (quota->object.parent.kind == KIND_TENANT)
         return check_capacity(changes, quota, err);
     return 0;
 }

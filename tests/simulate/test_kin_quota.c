@@ -355,6 +355,29 @@ no_card_is_guaranteed_twice_by_another_scope_S3(void **state)
     scene_teardown(&s.scene);
 }
 
+/* [S3] Nor below a tenant: a project's guarantee in one pool is a part of what
+ * the tenant has in all. */
+static void
+no_part_of_a_guarantee_is_passed_on_twice_S3(void **state)
+{
+    const struct ref none = { 0 };
+    struct stage s;
+    struct ref unit, deep, second;
+
+    (void)state;
+    stage_setup(&s, 8);
+    unit = scene_put(&s.scene, KIND_UNIT, s.a, "u");
+    deep = scene_project(&s.scene, unit, "deep");
+    second = scene_project(&s.scene, s.a, "second");
+    assert_int_equal(check_new(&s, s.a, none, none, CARDS(4)), 0);
+    assert_int_equal(check_new(&s, s.a, s.pool, none, CARDS(4)), 0);
+    assert_int_equal(check_new(&s, deep, none, none, CARDS(3)), 0);
+    assert_int_equal(check_new(&s, second, s.pool, none, CARDS(2)), -1);
+    assert_int_equal(check_new(&s, second, s.pool, none, CARDS(1)), 0);
+    assert_int_equal(check_new(&s, s.pa, none, none, CARDS(1)), -1);
+    scene_teardown(&s.scene);
+}
+
 /* [S17] A guarantee that is taken away altogether, of a unit, in one pool. */
 static void
 a_guarantee_that_goes_leaves_burst_behind_S17(void **state)
@@ -452,6 +475,7 @@ main(void)
         cmocka_unit_test(fixed_work_spares_what_is_guaranteed_to_siblings_S15),
         cmocka_unit_test(fixed_work_is_counted_to_the_last_unit_S15),
         cmocka_unit_test(no_card_is_guaranteed_twice_by_another_scope_S3),
+        cmocka_unit_test(no_part_of_a_guarantee_is_passed_on_twice_S3),
         cmocka_unit_test(a_guarantee_that_goes_leaves_burst_behind_S17),
         cmocka_unit_test(fixed_work_runs_on_after_the_cut_S17),
         cmocka_unit_test(the_platforms_limit_tells_no_use_of_others_A37),
