@@ -12,6 +12,9 @@
 #define FAILURES_MAX 30
 #define FAILURE_REFILL_MS 2000
 #define SLOW_US 100000
+/* Everybody's requests wait behind these, so they are few. */
+#define HEAVY_MAX 8
+#define HEAVY_OWNER_MAX 2
 #define SWEEP_MS 1000
 /* Of the connections, those of one user of this machine. */
 #define USER_SHARE 4
@@ -132,6 +135,40 @@ counts_by_owner(const struct exchange *exchange)
     return (exchange->route->flags & ROUTE_RAW) == 0;
 }
 
+static bool
+is_heavy(const struct exchange *exchange)
+{
+    return (exchange->route->flags & ROUTE_HEAVY) != 0;
+}
+
+/* With the lock held. */
+static int
+admit_heavy(const struct api *api, const struct exchange *exchange,
+            struct error *err)
+{
+    if (!is_heavy(exchange) ||
+        (api->heavy < HEAVY_MAX &&
+         api->heavy_owners[exchange->bucket] < HEAVY_OWNER_MAX))
+        return 0;
+    return error_set(err, ERROR_RATE,
+                     "this costs much: at most %d at a time of one asker, %d "
+                     "of all",
+                     HEAVY_OWNER_MAX, HEAVY_MAX);
+}
+
+static void
+enter(struct api *api, struct exchange *exchange)
+{
+    api->flight++;
+    if (counts_by_owner(exchange))
+        api->owners[exchange->bucket]++;
+    if (is_heavy(exchange)) {
+        api->heavy++;
+        api->heavy_owners[exchange->bucket]++;
+    }
+    exchange->counted = true;
+}
+
 int
 state_admit(struct exchange *exchange, struct error *err)
 {
@@ -149,12 +186,10 @@ state_admit(struct exchange *exchange, struct error *err)
                            "%u requests of yours are in flight, the limit "
                            "is %u",
                            *owner, api->options.subject_max);
-    if (result == 0) {
-        api->flight++;
-        if (counts_by_owner(exchange))
-            (*owner)++;
-        exchange->counted = true;
-    }
+    else
+        result = admit_heavy(api, exchange, err);
+    if (result == 0)
+        enter(api, exchange);
     (void)pthread_mutex_unlock(&api->lock);
     return result;
 }
@@ -180,6 +215,10 @@ leave(struct api *api, struct exchange *exchange)
     api->flight--;
     if (counts_by_owner(exchange))
         api->owners[exchange->bucket]--;
+    if (is_heavy(exchange)) {
+        api->heavy--;
+        api->heavy_owners[exchange->bucket]--;
+    }
     if (api->flight == 0)
         (void)pthread_cond_broadcast(&api->idle);
 }

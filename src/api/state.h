@@ -59,6 +59,8 @@ struct api {
     unsigned flight;
     unsigned tasks; /* chains of work behind streams */
     unsigned owners[STATE_BUCKETS];
+    unsigned heavy; /* of them on routes that are ROUTE_HEAVY */
+    unsigned heavy_owners[STATE_BUCKETS];
     struct state_known known[STATE_BUCKETS];
     struct state_failures failures[STATE_BUCKETS];
     struct state_metrics metrics;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <pthread.h>
 
+#include "api/state.h"
 #include "tests/unit/api/client.h"
 
 /* How much of the server may one subject take? */
@@ -33,6 +34,32 @@ tear_down(void **state)
     (void)state;
     place_close(&place);
     return 0;
+}
+
+/* What-if and the like hold up everybody: a few of one asker at a time. */
+static void
+heavy_requests_of_one_asker_are_two_at_a_time(void **state)
+{
+    static const struct route route = {.flags = ROUTE_HEAVY};
+    struct exchange asked[4];
+    struct error err;
+    (void)state;
+    memset(asked, 0, sizeof asked);
+    for (int i = 0; i < 4; i++) {
+        asked[i].api = place.api;
+        asked[i].route = &route;
+        asked[i].has_token = true;
+        asked[i].token[0] = (uint8_t)(i == 3 ? 2 : 1);
+    }
+    assert_int_equal(state_admit(&asked[0], &err), 0);
+    assert_int_equal(state_admit(&asked[1], &err), 0);
+    assert_int_equal(state_admit(&asked[2], &err), -1);
+    assert_int_equal(err.code, ERROR_RATE);
+    assert_int_equal(state_admit(&asked[3], &err), 0);
+    state_forget(&asked[0]);
+    assert_int_equal(state_admit(&asked[2], &err), 0);
+    for (int i = 1; i < 4; i++)
+        state_forget(&asked[i]);
 }
 
 struct caller {
@@ -86,6 +113,7 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(heavy_requests_of_one_asker_are_two_at_a_time),
         cmocka_unit_test(
             one_subject_has_a_bounded_number_in_flight_over_all_its_tokens),
     };
