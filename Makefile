@@ -3,6 +3,7 @@
 # make test            unit tests, then the stories (see tests/README.md)
 # make test-unit       unit, store and simulation tests only
 # make test-fuzz       each fuzz target for FUZZ_SECONDS (10), with clang
+# make bench-commit    changes a second through the API (release build)
 # make lint            layers, purity, clang-tidy, cppcheck
 # BUILD=debug|release|asan|tsan|fuzz|cov   CC=gcc|clang
 BUILD ?= debug
@@ -44,6 +45,7 @@ LIBS   := $(foreach l,$(LAYERS),$(if $(wildcard src/$(l)/*.c),$(OUT)/lib$(l).a))
 PROGRAMS := $(patsubst src/%.c,$(OUT)/%,$(wildcard src/*.c))
 UNIT   := $(patsubst %.c,$(OUT)/%,$(wildcard tests/unit/*/test_*.c tests/store/test_*.c tests/simulate/test_*.c))
 BENCH  := $(patsubst %.c,$(OUT)/%,$(wildcard bench/*.c))
+BENCH_COMMON := $(patsubst %.c,$(OUT)/%.o,$(wildcard bench/common/*.c))
 FUZZ   := $(patsubst %.c,$(OUT)/%,$(wildcard tests/fuzz/fuzz_*.c))
 EXAMPLES := $(foreach d,$(patsubst %/,%,$(wildcard examples/*/)),$(if $(wildcard $(d)/*.c),$(OUT)/$(d)/$(notdir $(d))))
 
@@ -85,9 +87,9 @@ $(OUT)/tests/%: $(OUT)/tests/%.o $(LIBS)
 $(OUT)/tests/fuzz/%: $(OUT)/tests/fuzz/%.o $(LIBS)
 	@echo "  LD $@"
 	@$(CC) $< $(LIBS) $(ALL_LDFLAGS) -fsanitize=fuzzer $(LIBS_LINK) -o $@
-$(OUT)/bench/%: $(OUT)/bench/%.o $(LIBS)
+$(OUT)/bench/%: $(OUT)/bench/%.o $(BENCH_COMMON) $(LIBS)
 	@echo "  LD $@"
-	@$(CC) $< $(LIBS) $(ALL_LDFLAGS) $(LIBS_LINK) -o $@
+	@$(CC) $< $(BENCH_COMMON) $(LIBS) $(ALL_LDFLAGS) $(LIBS_LINK) -o $@
 # A test that starts the program it is about.
 $(OUT)/tests/unit/identity/test_signer: | $(OUT)/bulkhead-signer
 # Programs that run inside containers: static, standing alone, one a folder.
@@ -100,6 +102,14 @@ endef
 $(foreach d,$(patsubst %/,%,$(wildcard examples/*/)),$(if $(wildcard $(d)/*.c),$(eval $(call example,$(d)))))
 
 bench: $(BENCH)
+# What is measured is what is installed: the release build.
+ifeq ($(BUILD),release)
+bench-commit bench-read: bench-%: $(OUT)/bench/% $(OUT)/bulkheadd
+	@$<
+else
+bench-commit bench-read:
+	@$(MAKE) BUILD=release OUT=build/release $@
+endif
 tests: $(UNIT)
 test-unit: $(UNIT)
 	@tools/run-unit $(UNIT)
@@ -123,6 +133,6 @@ clean:
 	rm -rf build
 
 .SECONDARY:
-.PHONY: all tests bench test test-unit test-stories fuzz test-fuzz lint clean
+.PHONY: all tests bench bench-commit bench-read test test-unit test-stories fuzz test-fuzz lint clean
 .DELETE_ON_ERROR:
 -include $(wildcard $(OUT)/*.d $(OUT)/*/*.d $(OUT)/*/*/*.d $(OUT)/*/*/*/*.d $(OUT)/*/*/*/*/*.d)
