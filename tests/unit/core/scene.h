@@ -228,7 +228,7 @@ static inline void
 scene_apply(struct scene *scene, struct changes *changes)
 {
     int64_t before[256];
-    size_t count = 0;
+    size_t count = 0, quotas = world_count(scene->world, KIND_QUOTA);
 
     world_each(scene->world, KIND_QUOTA, ref)
         if (count < 256)
@@ -239,8 +239,10 @@ scene_apply(struct scene *scene, struct changes *changes)
     scene->arena = NULL;
     count = 0;
     world_each(scene->world, KIND_QUOTA, ref) {
+        bool same = world_count(scene->world, KIND_QUOTA) == quotas;
+
         scene_check_quota(scene->world, world_quota(scene->world, ref),
-                          count < 256 ? &before[count] : NULL);
+                          same && count < 256 ? &before[count] : NULL);
         count++;
     }
     scene_check(scene->world);
