@@ -11,6 +11,8 @@
 
 #define TICK_MS 5000
 #define BEAT_MS 15000
+/* Of the streams, those of one subject. */
+#define SUBJECT_SHARE 8
 
 struct watcher {
     struct watcher *next;
@@ -18,6 +20,7 @@ struct watcher {
     struct buffer pending; /* made in this round, sent when it is durable */
     bool last;             /* the stream ends behind pending */
     bool fed;              /* false: a log, fed by others */
+    struct id owner;       /* the subject */
     uint8_t token[DIGEST_SIZE];
     char source[64];
     enum verb verb;
@@ -346,25 +349,64 @@ hub_free(struct hub *hub)
     free(hub);
 }
 
-static int
-add_watcher(struct hub *hub, struct watcher *watcher,
-            struct exchange *exchange, struct error *err)
+static bool
+take_room(struct hub *hub)
 {
     (void)pthread_mutex_lock(&hub->lock);
     bool room = !hub->ended && hub->count < hub->api->options.streams_max;
     hub->count += room;
     (void)pthread_mutex_unlock(&hub->lock);
-    if (!room)
+    return room;
+}
+
+static void
+give_room(struct hub *hub)
+{
+    (void)pthread_mutex_lock(&hub->lock);
+    hub->count--;
+    (void)pthread_mutex_unlock(&hub->lock);
+}
+
+/* Into the list, unless the subject has its share of it already. */
+static bool
+enlist(struct hub *hub, struct watcher *watcher)
+{
+    unsigned share = hub->api->options.streams_max / SUBJECT_SHARE;
+    unsigned count = 0;
+    (void)pthread_mutex_lock(&hub->list_lock);
+    for (const struct watcher *at = hub->list; at != NULL; at = at->next)
+        count += id_equal(at->owner, watcher->owner);
+    bool room = count < (share == 0 ? 1 : share);
+    if (room) {
+        watcher->next = hub->list;
+        hub->list = watcher;
+    }
+    (void)pthread_mutex_unlock(&hub->list_lock);
+    return room;
+}
+
+/* World thread. */
+static int
+add_watcher(struct hub *hub, struct watcher *watcher,
+            struct exchange *exchange, struct error *err)
+{
+    if (!take_room(hub))
         return error_set(err, ERROR_BUSY,
                          "the server has as many streams as it takes");
-    exchange->stream = stream_new(exchange->connection);
-    watcher->stream = stream_hold(exchange->stream);
+    watcher->owner = world_object(loop_world(exchange->api->loop),
+                                  exchange->actor.subject)
+                         ->id;
+    watcher->stream = stream_new(exchange->connection);
     watcher->sent_ms = clock_mono_ms();
-    (void)pthread_mutex_lock(&hub->list_lock);
-    watcher->next = hub->list;
-    hub->list = watcher;
-    (void)pthread_mutex_unlock(&hub->list_lock);
-    return 0;
+    exchange->stream = stream_hold(watcher->stream);
+    if (enlist(hub, watcher))
+        return 0;
+    give_room(hub);
+    stream_leave(exchange->stream);
+    stream_drop(watcher->stream);
+    exchange->stream = NULL;
+    return error_set(err, ERROR_RATE,
+                     "you have as many streams as one may; end some");
 }
 
 int

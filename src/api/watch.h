@@ -27,7 +27,7 @@ struct hub *hub_new(struct api *api);
 void hub_end(struct hub *hub);
 void hub_free(struct hub *hub);
 /* A stream that the hub does not feed (logs) but counts; ERROR_BUSY when
- * there are too many. */
+ * there are too many, ERROR_RATE too many of the subject.  World thread. */
 int hub_open(struct hub *hub, struct exchange *exchange, struct error *err);
 
 bool watch_wanted(const struct exchange *exchange);

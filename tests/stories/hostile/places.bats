@@ -32,3 +32,27 @@ load ../api/common
     [ "$(tail -n 1 "$home/greedy")" = "connections: 0" ]
     must ann GET /tenants "" 200
 }
+
+@test "who opens all watches, by whatever sessions, leaves those of others" {
+    local i pids=()
+    log_in again ann research
+    for i in $(seq 40); do
+        [ $((i % 2)) = 0 ] && who=ann || who=again
+        curl -sN --unix-socket "$home/stream.sock" --max-time 30 \
+            -o /dev/null -w '%{http_code}\n' -D "$home/watch.$i" \
+            -H "Authorization: Bearer $(cat "$home/token.$who")" \
+            "http://x/api/v1/tenants/research/projects?watch=1" 3>&- >/dev/null &
+        pids+=($!)
+    done
+    for i in $(seq 100); do
+        [ "$(cat "$home"/watch.* | grep -c '^HTTP')" = 40 ] && break
+        sleep 0.1
+    done
+    [ "$(cat "$home"/watch.* | grep -c '^HTTP.* 200')" = 32 ]
+    [ "$(cat "$home"/watch.* | grep -c '^HTTP.* 429')" = 8 ]
+    code=$(curl -sN --unix-socket "$home/stream.sock" --max-time 1 -o /dev/null -w '%{http_code}' \
+        -H "Authorization: Bearer $(cat "$home/token.bob")" \
+        "http://x/api/v1/tenants/vision/projects?watch=1") || true
+    [ "$code" = 200 ]
+    kill "${pids[@]}" 2>/dev/null || true
+}
