@@ -134,6 +134,8 @@ remove_object(struct world *world, struct ref ref)
     void *slot = world_slot(world, ref);
 
     tally_object(world, kind, slot, -1);
+    if (kind == KIND_CLASS || kind == KIND_POOL)
+        tally_forget(world, ref);
     world_unlink(world, ref);
     drop_docs(schema_get(kind), slot);
     give_slot(world, ref);

@@ -203,6 +203,30 @@ tally_fact(struct world *world, const struct fact *fact)
                         month_start(fact->from_ms), fact->quantity);
 }
 
+void
+tally_forget(struct world *world, struct ref gone)
+{
+    for (size_t i = 0; i < world->meter_count; i++) {
+        struct meter old = world->meters[i];
+        struct ref key[3] = { old.project, old.pool, old.class };
+        struct meter *heir;
+
+        if (!ref_equal(old.pool, gone) && !ref_equal(old.class, gone))
+            continue;
+        table_remove(&world->meter_index,
+                     table_find(&world->meter_index, &world->key, key,
+                                sizeof(key)));
+        world->meters[i] = (struct meter){ 0 };
+        if (ref_equal(old.pool, gone))
+            old.pool = (struct ref){ 0 };
+        if (ref_equal(old.class, gone))
+            old.class = (struct ref){ 0 };
+        heir = find_meter(world, old.project, old.pool, old.class);
+        add_month(&heir->quantity, &heir->month_ms, old.month_ms,
+                  old.quantity);
+    }
+}
+
 /* --- a new quota starts from what is live --- */
 
 static void

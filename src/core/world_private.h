@@ -55,6 +55,9 @@ void world_unlink(struct world *world, struct ref ref);
 void tally_object(struct world *world, enum kind kind, const void *object,
                   int sign);
 void tally_fact(struct world *world, const struct fact *fact);
+/* Card time of a pool or class that goes stays with its project alone, as a
+ * restart would have it; its slot starts anew. */
+void tally_forget(struct world *world, struct ref gone);
 void tally_quota(struct world *world, struct quota *quota);
 void tally_card_time(struct world *world, struct ref project, struct ref pool,
                      struct ref class, int64_t month_ms, int64_t quantity);
