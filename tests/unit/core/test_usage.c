@@ -257,6 +257,42 @@ counters_out_of_range_are_refused(void **state)
     assert_int_equal(verdict, USAGE_ACCEPTED);
 }
 
+static void
+a_new_class_in_an_old_slot_starts_with_no_card_time(void **state)
+{
+    struct scene *scene = *state;
+    struct changes *changes = begin(scene);
+    struct ref old = add(changes, KIND_CLASS, scene->platform, "old");
+    struct quota *quota;
+    struct ref new, of_class, of_all, binding;
+
+    world_apply(scene->world, changes);
+    binding = bind(scene, 1000);
+    changes = begin(scene);
+    ((struct binding *)change_update(changes, binding))->class = old;
+    world_apply(scene->world, changes);
+    scene->now_ms += 7000;
+    changes = begin(scene);
+    usage_cut(changes, scene->card);
+    ((struct binding *)change_update(changes, binding))->class =
+        (struct ref){ 0 };
+    change_delete(changes, old);
+    world_apply(scene->world, changes);
+    changes = begin(scene);
+    new = add(changes, KIND_CLASS, scene->platform, "new");
+    quota = change_create(changes, KIND_QUOTA, scene->tenant, "");
+    quota->dimension = DIMENSION_CARD_TIME;
+    quota->class = new;
+    of_class = quota->object.self;
+    quota = change_create(changes, KIND_QUOTA, scene->tenant, "");
+    quota->dimension = DIMENSION_CARD_TIME;
+    of_all = quota->object.self;
+    world_apply(scene->world, changes);
+    assert_int_equal(new.index, old.index);
+    assert_int_equal(world_quota(scene->world, of_class)->used, 0);
+    assert_int_equal(world_quota(scene->world, of_all)->used, 7000 * 1000);
+}
+
 int
 main(void)
 {
@@ -264,6 +300,7 @@ main(void)
     static const struct CMUnitTest tests[] = {
         T(a_card_s_time_is_conserved_and_cut_at_hours),
         T(card_time_counts_in_its_own_month),
+        T(a_new_class_in_an_old_slot_starts_with_no_card_time),
         T(a_new_price_begins_a_new_fact),
         T(what_is_not_bound_says_why),
         T(work_knows_the_card_time_that_it_has_used),
