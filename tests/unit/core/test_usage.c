@@ -260,37 +260,41 @@ counters_out_of_range_are_refused(void **state)
 static void
 a_new_class_in_an_old_slot_starts_with_no_card_time(void **state)
 {
-    struct scene *scene = *state;
-    struct changes *changes = begin(scene);
-    struct ref old = add(changes, KIND_CLASS, scene->platform, "old");
+    struct small *small = *state;
+    struct changes *changes = small_begin(small);
+    struct ref old = ((struct object *)change_create(
+                         changes, KIND_CLASS, small->platform, "old"))
+                         ->self;
     struct quota *quota;
     struct ref new, of_class, of_all, binding;
 
-    world_apply(scene->world, changes);
-    binding = bind(scene, 1000);
-    changes = begin(scene);
+    world_apply(small->world, changes);
+    binding = small_bind(small, 1000);
+    changes = small_begin(small);
     ((struct binding *)change_update(changes, binding))->class = old;
-    world_apply(scene->world, changes);
-    scene->now_ms += 7000;
-    changes = begin(scene);
-    usage_cut(changes, scene->card);
+    world_apply(small->world, changes);
+    small->now_ms += 7000;
+    changes = small_begin(small);
+    usage_cut(changes, small->card);
     ((struct binding *)change_update(changes, binding))->class =
         (struct ref){ 0 };
     change_delete(changes, old);
-    world_apply(scene->world, changes);
-    changes = begin(scene);
-    new = add(changes, KIND_CLASS, scene->platform, "new");
-    quota = change_create(changes, KIND_QUOTA, scene->tenant, "");
+    world_apply(small->world, changes);
+    changes = small_begin(small);
+    new = ((struct object *)change_create(changes, KIND_CLASS,
+                                          small->platform, "new"))
+              ->self;
+    quota = change_create(changes, KIND_QUOTA, small->tenant, "");
     quota->dimension = DIMENSION_CARD_TIME;
     quota->class = new;
     of_class = quota->object.self;
-    quota = change_create(changes, KIND_QUOTA, scene->tenant, "");
+    quota = change_create(changes, KIND_QUOTA, small->tenant, "");
     quota->dimension = DIMENSION_CARD_TIME;
     of_all = quota->object.self;
-    world_apply(scene->world, changes);
+    world_apply(small->world, changes);
     assert_int_equal(new.index, old.index);
-    assert_int_equal(world_quota(scene->world, of_class)->used, 0);
-    assert_int_equal(world_quota(scene->world, of_all)->used, 7000 * 1000);
+    assert_int_equal(world_quota(small->world, of_class)->used, 0);
+    assert_int_equal(world_quota(small->world, of_all)->used, 7000 * 1000);
 }
 
 int
