@@ -224,27 +224,36 @@ scene_check(const struct world *world)
     scene_check_numbers(world);
 }
 
+/* What a quota counted before a set; NULL for one that the set made. */
+static inline const int64_t *
+scene_before(const struct ref *refs, const int64_t *used, size_t count,
+             struct ref ref)
+{
+    for (size_t i = 0; i < count; i++)
+        if (ref_equal(refs[i], ref))
+            return &used[i];
+    return NULL;
+}
+
 static inline void
 scene_apply(struct scene *scene, struct changes *changes)
 {
-    int64_t before[256];
-    size_t count = 0, quotas = world_count(scene->world, KIND_QUOTA);
+    struct ref refs[256];
+    int64_t used[256];
+    size_t count = 0;
 
-    world_each(scene->world, KIND_QUOTA, ref)
-        if (count < 256)
-            before[count++] = world_quota(scene->world, ref)->used;
+    world_each(scene->world, KIND_QUOTA, ref) {
+        assert_true(count < 256);
+        refs[count] = ref;
+        used[count++] = world_quota(scene->world, ref)->used;
+    }
     scene_check_new(changes);
     world_apply(scene->world, changes);
     arena_free(scene->arena);
     scene->arena = NULL;
-    count = 0;
-    world_each(scene->world, KIND_QUOTA, ref) {
-        bool same = world_count(scene->world, KIND_QUOTA) == quotas;
-
+    world_each(scene->world, KIND_QUOTA, ref)
         scene_check_quota(scene->world, world_quota(scene->world, ref),
-                          same && count < 256 ? &before[count] : NULL);
-        count++;
-    }
+                          scene_before(refs, used, count, ref));
     scene_check(scene->world);
 }
 
