@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "core/rules.h"
+
+#include "tests/unit/core/edits.h"
+
+static void
+a_class_is_one_of_three_forms(void **state)
+{
+    struct actor root = people_login(&p, p.root);
+
+    (void)state;
+    assert_made(create(&root, KIND_CLASS, p.platform,
+                       "{\"name\":\"h.4\",\"count\":4}"));
+    assert_made(create(&root, KIND_CLASS, p.platform,
+                       "{\"name\":\"q\",\"form\":\"soft\",\"milli\":250,"
+                       "\"memory_mib\":8192}"));
+    assert_refused(create(&root, KIND_CLASS, p.platform,
+                          "{\"name\":\"a\",\"form\":\"soft\","
+                          "\"milli\":1000,\"memory_mib\":1}"),
+                   ERROR_INVALID);
+    assert_refused(create(&root, KIND_CLASS, p.platform,
+                          "{\"name\":\"b\",\"milli\":500}"),
+                   ERROR_INVALID);
+    assert_refused(create(&root, KIND_CLASS, p.platform,
+                          "{\"name\":\"c\",\"form\":\"hard\"}"),
+                   ERROR_INVALID);
+    assert_refused(create(&root, KIND_CLASS, p.platform,
+                          "{\"name\":\"d\",\"form\":\"hard\",\"count\":2,"
+                          "\"profile\":\"1g.10gb\"}"),
+                   ERROR_INVALID);
+}
+
+static void
+a_price_begins_later_and_never_overlaps(void **state)
+{
+    struct actor root = people_login(&p, p.root);
+    struct ref price;
+
+    (void)state;
+    price = create(&root, KIND_PRICE, p.platform,
+                   "{\"meter\":\"card_hour\",\"nano\":5}");
+    assert_made(price);
+    assert_refused(create(&root, KIND_PRICE, p.platform,
+                          "{\"meter\":\"card_hour\",\"nano\":6}"),
+                   ERROR_CONFLICT);
+    assert_made(create(&root, KIND_PRICE, p.platform,
+                       "{\"meter\":\"card_hour\",\"nano\":6,"
+                       "\"model\":\"H100\"}"));
+    assert_refused(create(&root, KIND_PRICE, p.platform,
+                          "{\"meter\":\"request\",\"nano\":6,"
+                          "\"from_ms\":\"2026-01-01T00:00:00Z\"}"),
+                   ERROR_INVALID);
+    assert_int_equal(change(&root, price, "{\"nano\":7}"), -1);
+    assert_int_equal(
+        change(&root, price, "{\"to_ms\":\"2027-02-01T00:00:00Z\"}"), 0);
+    assert_made(create(&root, KIND_PRICE, p.platform,
+                       "{\"meter\":\"card_hour\",\"nano\":7,"
+                       "\"from_ms\":\"2027-02-01T00:00:00Z\"}"));
+    assert_int_equal(
+        change(&root, price, "{\"to_ms\":\"2027-02-02T00:00:00Z\"}"), -1);
+    assert_int_equal(err.code, ERROR_CONFLICT);
+    assert_int_equal(delete (&root, price), -1);
+}
+
+static void
+preempting_across_tenants_is_a_right_of_its_own(void **state)
+{
+    struct actor root = people_login(&p, p.root);
+    struct actor ops = people_login(&p, p.ops);
+
+    (void)state;
+    assert_made(create(&root, KIND_PRIORITY, p.platform,
+                       "{\"name\":\"incident\",\"value\":100,"
+                       "\"preempt_across\":true}"));
+    root.proved_ms = 0;
+    assert_refused(create(&root, KIND_PRIORITY, p.platform,
+                          "{\"name\":\"other\",\"value\":100,"
+                          "\"preempt_across\":true}"),
+                   ERROR_STEP_UP);
+    assert_made(create(&root, KIND_PRIORITY, p.platform,
+                       "{\"name\":\"other\",\"value\":100}"));
+    assert_refused(create(&ops, KIND_PRIORITY, p.platform,
+                          "{\"name\":\"more\",\"value\":1}"),
+                   ERROR_DENIED);
+}
+
+/* [A6] Its tenant bounds a priority that comes by a patch as well as one that
+ * comes with the submission; what is over is not changed at all. */
+static void
+a_patched_priority_is_bounded_like_a_submitted_one(void **state)
+{
+    struct actor dev = people_login(&p, p.dev);
+    struct ref incident = people_put(&p, KIND_PRIORITY, p.platform, "incident");
+    struct changes *changes = people_begin(&p);
+
+    (void)state;
+    ((struct priority *)change_update(changes, incident))->preempt_across =
+        true;
+    ((struct workload *)change_update(changes, p.alpha_job))->state =
+        WORKLOAD_RUNNING;
+    world_apply(p.world, changes);
+    assert_int_equal(
+        change(&dev, p.alpha_job, "{\"priority\":\"incident\"}"), -1);
+    assert_string_equal(err.field, "/priority");
+    assert_int_equal(
+        change(&dev, p.alpha_job, "{\"priority\":\"research\"}"), 0);
+    changes = people_begin(&p);
+    change_doc(changes,
+               &((struct tenant *)change_update(changes, p.red))->priorities,
+               BODY("[\"%s\"]", id(incident)));
+    world_apply(p.world, changes);
+    assert_int_equal(
+        change(&dev, p.alpha_job, "{\"priority\":\"incident\"}"), 0);
+    assert_int_equal(
+        change(&dev, p.alpha_job, "{\"priority\":\"research\"}"), -1);
+    changes = people_begin(&p);
+    ((struct workload *)change_update(changes, p.alpha_job))->state =
+        WORKLOAD_SUCCEEDED;
+    world_apply(p.world, changes);
+    assert_int_equal(
+        change(&dev, p.alpha_job, "{\"priority\":\"incident\"}"), -1);
+    assert_int_equal(err.code, ERROR_CONFLICT);
+}
+
+static void
+a_volume_fits_the_storage_quotas_above_it(void **state)
+{
+    struct actor dev = people_login(&p, p.dev);
+    struct actor rita = people_login(&p, p.rita);
+    struct actor root = people_login(&p, p.root);
+    struct ref volume;
+
+    (void)state;
+    assert_made(create(&root, KIND_QUOTA, p.red,
+                       "{\"dimension\":\"storage\",\"limit\":100}"));
+    volume = create(&dev, KIND_VOLUME, p.alpha,
+                    "{\"name\":\"a\",\"size_mib\":60}");
+    assert_made(volume);
+    assert_refused(create(&dev, KIND_VOLUME, p.alpha,
+                          "{\"name\":\"b\",\"size_mib\":41}"),
+                   ERROR_QUOTA);
+    /* the tenant's numbers are not for a developer of one project */
+    assert_null(strstr(err.text, "100"));
+    assert_made(create(&dev, KIND_VOLUME, p.alpha,
+                       "{\"name\":\"b\",\"size_mib\":40}"));
+    assert_int_equal(delete (&dev, volume), 0);
+    assert_null(world_get(p.world, volume));
+    assert_refused(create(&rita, KIND_VOLUME, p.alpha,
+                          "{\"name\":\"c\",\"size_mib\":1}"),
+                   ERROR_DENIED);
+}
+
+static void
+a_node_is_not_lost_by_decree(void **state)
+{
+    struct actor ops = people_login(&p, p.ops);
+    struct ref node, card;
+
+    (void)state;
+    add_cards(1);
+    node = world_first(p.world, KIND_NODE);
+    card = world_first(p.world, KIND_CARD);
+    assert_int_equal(change(&ops, node, "{\"state\":\"draining\"}"), 0);
+    assert_int_equal(change(&ops, node, "{\"state\":\"lost\"}"), -1);
+    assert_int_equal(change(&ops, card, "{\"health\":\"failed\"}"), -1);
+    assert_string_equal(err.field, "/health_reason");
+    assert_int_equal(change(&ops, card,
+                            "{\"health\":\"failed\","
+                            "\"health_reason\":\"smells\"}"),
+                     0);
+    assert_int_equal(change(&ops, card, "{\"handover\":\"failed\"}"), -1);
+    assert_int_equal(change(&ops, card, "{\"handover\":\"pending\"}"), 0);
+    assert_int_equal(delete (&ops, node), 0);
+    assert_true(ref_is_none(world_first(p.world, KIND_CARD)));
+}
+
+static void
+a_join_token_is_short_lived(void **state)
+{
+    struct actor ops = people_login(&p, p.ops);
+    struct changes *changes;
+    const uint8_t digest[32] = { 1, 2 };
+    struct granted granted;
+    struct ref token;
+    json_t *body = body_of("{\"node\":\"n1\"}");
+
+    (void)state;
+    changes = people_begin(&p);
+    assert_int_equal(access_decide(p.world, &ops, VERB_NODE_ENROL, p.shared,
+                                   p.now_ms, &granted, &err),
+                     0);
+    assert_int_equal(resource_create(&granted, changes, KIND_JOINTOKEN,
+                                     p.shared, body, &token, &err),
+                     0);
+    resource_set_digest(changes, token, digest);
+    world_apply(p.world, changes);
+    assert_true(ref_equal(
+        world_find_digest(p.world, KIND_JOINTOKEN, digest), token));
+    assert_int_equal(world_jointoken(p.world, token)->expires_ms,
+                     p.now_ms + PEOPLE_HOUR);
+    assert_refused(create(&ops, KIND_JOINTOKEN, p.shared,
+                          "{\"node\":\"n1\","
+                          "\"expires_ms\":\"2027-01-17T00:00:00Z\"}"),
+                   ERROR_INVALID);
+    json_decref(body);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        CASE(a_class_is_one_of_three_forms),
+        CASE(a_price_begins_later_and_never_overlaps),
+        CASE(preempting_across_tenants_is_a_right_of_its_own),
+        CASE(a_patched_priority_is_bounded_like_a_submitted_one),
+        CASE(a_volume_fits_the_storage_quotas_above_it),
+        CASE(a_node_is_not_lost_by_decree),
+        CASE(a_join_token_is_short_lived),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

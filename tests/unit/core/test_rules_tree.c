@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "core/rules.h"
+
+#include "tests/unit/core/edits.h"
+
+static void
+a_tenants_number_is_never_used_again(void **state)
+{
+    struct actor root = people_login(&p, p.root);
+    struct ref first, second;
+
+    (void)state;
+    first = create(&root, KIND_TENANT, p.platform, "{\"name\":\"one\"}");
+    assert_int_equal(world_tenant(p.world, first)->number, 1);
+    assert_int_equal(delete (&root, first), 0);
+    second = create(&root, KIND_TENANT, p.platform, "{\"name\":\"one\"}");
+    assert_made(second); /* the name is free again */
+    assert_int_equal(world_tenant(p.world, second)->number, 2);
+}
+
+static void
+a_deletion_names_what_is_in_the_way(void **state)
+{
+    struct actor rita = people_login(&p, p.rita);
+    struct actor root = people_login(&p, p.root);
+    struct changes *changes;
+
+    (void)state;
+    assert_int_equal(delete (&root, p.red), -1);
+    assert_int_equal(err.code, ERROR_CONFLICT);
+    assert_non_null(strstr(err.text, "project alpha"));
+    assert_non_null(strstr(err.text, "unit unit"));
+    changes = people_begin(&p);
+    ((struct workload *)change_update(changes, p.alpha_job))->state =
+        WORKLOAD_RUNNING;
+    world_apply(p.world, changes);
+    assert_int_equal(delete (&rita, p.alpha), -1);
+    assert_non_null(strstr(err.text, "2 objects"));
+    assert_non_null(strstr(err.text, "workload job"));
+    assert_non_null(strstr(err.text, "volume data"));
+    changes = people_begin(&p);
+    ((struct workload *)change_update(changes, p.alpha_job))->state =
+        WORKLOAD_SUCCEEDED;
+    change_delete(changes, p.alpha_data);
+    world_apply(p.world, changes);
+    assert_int_equal(delete (&rita, p.alpha), 0);
+    assert_int_equal(world_project(p.world, p.alpha)->state, STATE_DELETED);
+    assert_int_equal(world_serviceaccount(p.world, p.bot)->state,
+                     STATE_DELETED);
+    assert_made(create(&rita, KIND_PROJECT, p.red, "{\"name\":\"alpha\"}"));
+    assert_int_equal(delete (&rita, p.beta), 0);
+    assert_int_equal(delete (&rita, p.unit), 0);
+}
+
+static void
+deleting_is_the_only_way_to_be_deleted(void **state)
+{
+    struct actor rita = people_login(&p, p.rita);
+
+    (void)state;
+    assert_int_equal(change(&rita, p.beta, "{\"state\":\"deleted\"}"), -1);
+    assert_int_equal(err.code, ERROR_INVALID);
+    assert_int_equal(change(&rita, p.beta, "{\"state\":\"suspended\"}"), 0);
+    assert_int_equal(change(&rita, p.beta, "{\"state\":\"active\"}"), 0);
+}
+
+static void
+units_nest_three_deep(void **state)
+{
+    struct actor rita = people_login(&p, p.rita);
+    struct ref second, third;
+
+    (void)state;
+    second = create(&rita, KIND_UNIT, p.unit, "{\"name\":\"u\"}");
+    third = create(&rita, KIND_UNIT, second, "{\"name\":\"u\"}");
+    assert_made(third);
+    assert_refused(create(&rita, KIND_UNIT, third, "{\"name\":\"u\"}"),
+                   ERROR_INVALID);
+    assert_made(create(&rita, KIND_PROJECT, third, "{\"name\":\"p\"}"));
+}
+
+static void
+a_tenants_pools_are_pools(void **state)
+{
+    struct actor root = people_login(&p, p.root);
+    struct ref tenant;
+
+    (void)state;
+    tenant = create(&root, KIND_TENANT, p.platform,
+                    "{\"name\":\"green\",\"pools\":[\"shared\"],"
+                    "\"classes\":[]}");
+    assert_made(tenant);
+    assert_string_equal(world_tenant(p.world, tenant)->pools->bytes,
+                        BODY("[\"%s\"]", id(p.shared)));
+    assert_string_equal(world_tenant(p.world, tenant)->classes->bytes, "[]");
+    assert_int_equal(change(&root, tenant, "{\"pools\":[\"h100.1\"]}"), -1);
+    assert_int_equal(err.code, ERROR_INVALID);
+    assert_int_equal(change(&root, tenant, "{\"pools\":null}"), 0);
+    assert_null(world_tenant(p.world, tenant)->pools);
+}
+
+static struct ref
+quota(const struct actor *actor, struct ref node, int guaranteed, int limit)
+{
+    return create(actor, KIND_QUOTA, node,
+                  BODY("{\"dimension\":\"cards\",\"pool\":\"shared\","
+                       "\"guaranteed\":%d,\"limit\":%d}",
+                       guaranteed, limit));
+}
+
+static void
+quota_numbers_fit_the_tree_and_the_refusal_says_which_do_not(void **state)
+{
+    struct actor root = people_login(&p, p.root);
+    struct actor rita = people_login(&p, p.rita);
+    struct ref red, alpha;
+
+    (void)state;
+    add_cards(4);
+    red = quota(&root, p.red, 3000, 4000);
+    assert_made(red);
+    assert_refused(quota(&root, p.blue, 2000, 4000), ERROR_QUOTA);
+    assert_made(quota(&root, p.blue, 1000, 4000));
+    assert_refused(quota(&root, p.red, 0, 1000), ERROR_CONFLICT);
+    assert_refused(quota(&rita, p.alpha, 2000, 5000), ERROR_QUOTA);
+    alpha = quota(&rita, p.alpha, 2000, 3000);
+    assert_made(alpha);
+    assert_refused(quota(&rita, p.beta, 2000, 2000), ERROR_QUOTA);
+    assert_non_null(strstr(err.text, "4"));
+    assert_made(quota(&rita, p.beta, 1000, 2000));
+    assert_int_equal(change(&root, red, "{\"guaranteed\":2000}"), -1);
+    assert_int_equal(err.code, ERROR_QUOTA);
+    assert_int_equal(change(&root, red, "{\"limit\":2500}"), -1);
+    assert_int_equal(change(&rita, red, "{\"limit\":4000}"), -1);
+    assert_int_equal(err.code, ERROR_DENIED);
+    assert_int_equal(delete (&root, red), -1);
+    assert_int_equal(err.code, ERROR_QUOTA);
+    assert_refused(quota(&rita, p.unit, -5, 5), ERROR_INVALID);
+    assert_int_equal(delete (&rita, alpha), 0);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        CASE(a_tenants_number_is_never_used_again),
+        CASE(a_deletion_names_what_is_in_the_way),
+        CASE(deleting_is_the_only_way_to_be_deleted),
+        CASE(units_nest_three_deep),
+        CASE(a_tenants_pools_are_pools),
+        CASE(quota_numbers_fit_the_tree_and_the_refusal_says_which_do_not),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
