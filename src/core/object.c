@@ -427,8 +427,10 @@ object_json(const struct world *world, const void *image, bool platform)
                               object_id_json(world, object->parent));
     (void)json_object_set_new(json, "version",
                               json_integer((json_int_t)object->version));
-    (void)json_object_set_new(json, "revision",
-                              json_integer((json_int_t)object->revision));
+    /* The platform's revision moves with every tenant's work. */
+    if (platform || object->scope.kind == KIND_TENANT)
+        (void)json_object_set_new(json, "revision",
+                                  json_integer((json_int_t)object->revision));
     (void)json_object_set_new(json, "created",
                               json_time(object->created_ms));
     (void)json_object_set_new(json, "updated",
