@@ -77,8 +77,8 @@ idmap_child(unsigned long flags, int64_t inside, int64_t base,
     return done == 0 ? pid : -1;
 }
 
-static int
-wait_forever(void *data)
+int
+idmap_wait(void *data)
 {
     (void)data;
     (void)pause();
@@ -88,7 +88,7 @@ wait_forever(void *data)
 int
 idmap_open(int64_t from, int64_t to, struct error *err)
 {
-    pid_t pid = idmap_child(CLONE_NEWUSER, from, to, wait_forever, NULL, err);
+    pid_t pid = idmap_child(CLONE_NEWUSER, from, to, idmap_wait, NULL, err);
     char path[64];
     int fd;
 
@@ -123,7 +123,7 @@ enter_own(void *data)
         syscall(SYS_setresuid, -1, (uid_t)owner->id, -1) != 0 ||
         unshare(CLONE_NEWUSER) != 0 || write(owner->said[1], &byte, 1) != 1)
         return 1;
-    return wait_forever(NULL);
+    return idmap_wait(NULL);
 }
 
 static int

@@ -41,5 +41,7 @@ int idmap_mount(int userns_fd, const char *source, const char *target,
  * its value.  Returns its pid or -1. */
 pid_t idmap_child(unsigned long flags, int64_t inside, int64_t base,
                   int (*child)(void *data), void *data, struct error *err);
+/* A child that keeps its namespaces until it is killed. */
+int idmap_wait(void *data);
 
 #endif

@@ -338,14 +338,6 @@ place_of(const struct policy *policy, const char *name,
                    name);
 }
 
-static int
-wait_forever(void *data)
-{
-    (void)data;
-    (void)pause();
-    return 0;
-}
-
 int
 network_make(const struct policy *policy, const char *name,
              char path[NETWORK_PATH_MAX], struct error *err)
@@ -362,7 +354,7 @@ network_make(const struct policy *policy, const char *name,
     if (fd < 0)
         return error_set(err, ERROR_INTERNAL, "make a network: %s",
                          strerror(errno));
-    pid = idmap_child(CLONE_NEWNET, 0, 0, wait_forever, NULL, err);
+    pid = idmap_child(CLONE_NEWNET, 0, 0, idmap_wait, NULL, err);
     if (pid < 0)
         return -1;
     (void)snprintf(source, sizeof(source), "/proc/%d/ns/net", (int)pid);
