@@ -57,7 +57,8 @@ installation_prepare() {
     installation_user bulkhead && installation_user bulkhead-agent &&
         installation_user bulkhead-signer || return 1
     install -d -m 755 "$data" "$run" "$data/bin" "$data/images" || return 1
-    install -d -m 700 "$data/people" "$data/runner" "$data/volumes" "$data/log" || return 1
+    install -d -m 700 "$data/people" "$data/volumes" "$data/log" || return 1
+    install -d -m 711 "$data/runner" || return 1
     install -d -m 750 -o bulkhead -g bulkhead "$data/control" "$run/control" || return 1
     install -d -m 700 -o bulkhead-signer -g bulkhead-signer "$data/signer" || return 1
     install -d -m 755 -o bulkhead-signer -g bulkhead-signer "$run/signer" || return 1

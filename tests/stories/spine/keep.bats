@@ -114,6 +114,17 @@ audit_verifies() { "$data/bin/bulkhead" audit verify "$data/control/audit" --key
     check_is_clean
 }
 
+@test "preparing and starting again while all runs disturbs nothing" {
+    runs alice before -c $h100 -- "${stay[@]}"
+    becomes alice before running
+    installation_prepare >/dev/null
+    installation_start 3>&- >/dev/null 2>&1
+    runs alice after -c $h100 -- /bin/echo after
+    becomes alice after succeeded
+    [ "$(state alice before)" = running ]
+    alice cancel before -q
+}
+
 @test "no secret of a whole run is in any file, log or record" {
     alice create apikey robot --user alice --for 1h -q >"$data/people/robot.key"
     echo wrong-horse-battery >"$data/people/wrong.password"
