@@ -5,7 +5,6 @@
 #include <stdint.h>
 #include <dirent.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -14,6 +13,8 @@
 #include <cmocka.h>
 
 #include "base/file.h"
+#include "tests/unit/scratch.h"
+
 static char folder[] = "/tmp/test_file.XXXXXX";
 
 static const char *
@@ -256,16 +257,6 @@ pipes_are_read_and_written_whole(void **state)
     (void)close(ends[0]);
 }
 
-static int
-remove_one(const char *path, const struct stat *status, int kind,
-           struct FTW *where)
-{
-    (void)status;
-    (void)kind;
-    (void)where;
-    return remove(path);
-}
-
 int
 main(void)
 {
@@ -286,6 +277,6 @@ main(void)
     if (mkdtemp(folder) == NULL)
         return 1;
     failed = cmocka_run_group_tests(tests, NULL, NULL);
-    (void)nftw(folder, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+    scratch_remove(folder);
     return failed;
 }

@@ -6,17 +6,17 @@
 #include <cmocka.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "identity/audit_dir.h"
+#include "tests/unit/scratch.h"
 
 #define ORIGIN "e.org/tn_a"
 #define ENTRIES 300
 #define COVERED 290
 
 struct fixture {
-    char directory[48];
+    char directory[SCRATCH_MAX];
     struct sign_key key, other;
 };
 
@@ -69,9 +69,7 @@ setup(void **state)
     struct error err;
 
     assert_non_null(f);
-    (void)snprintf(f->directory, sizeof(f->directory),
-                   "/tmp/audit-proof-XXXXXX");
-    assert_non_null(mkdtemp(f->directory));
+    scratch_make(f->directory, "audit-proof");
     buffer_printf(&path, "%s/key", f->directory);
     assert_int_equal(sign_key_open(path.bytes, &f->key, &err), 0);
     assert_int_equal(unlink(path.bytes), 0);
@@ -85,13 +83,8 @@ static int
 teardown(void **state)
 {
     struct fixture *f = *state;
-    pid_t child = fork();
 
-    if (child == 0) {
-        execl("/bin/rm", "rm", "-rf", f->directory, (char *)NULL);
-        _exit(127);
-    }
-    assert_int_equal(waitpid(child, NULL, 0), child);
+    scratch_remove(f->directory);
     free(f);
     return 0;
 }

@@ -10,11 +10,11 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 
 #include "base/file.h"
 #include "core/merkle.h"
 #include "identity/audit_dir.h"
+#include "tests/unit/scratch.h"
 
 #define PLATFORM "e.org/platform"
 #define TENANT_A "e.org/tn_a"
@@ -34,23 +34,11 @@ struct memory_log {
 };
 
 struct fixture {
-    char directory[48];
+    char directory[SCRATCH_MAX];
     struct sign_key key, other;
     struct checkpoint_key verifier;
     struct memory_log platform, a, b;
 };
-
-static void
-run_rm(const char *path)
-{
-    pid_t child = fork();
-
-    if (child == 0) {
-        execl("/bin/rm", "rm", "-rf", path, (char *)NULL);
-        _exit(127);
-    }
-    assert_int_equal(waitpid(child, NULL, 0), child);
-}
 
 /* Entry `seq` as an honest daemon writes it: every tenth is an intent that the
  * next one closes. */
@@ -198,9 +186,7 @@ setup(void **state)
     struct error err;
 
     assert_non_null(f);
-    (void)snprintf(f->directory, sizeof(f->directory),
-                   "/tmp/audit-verify-XXXXXX");
-    assert_non_null(mkdtemp(f->directory));
+    scratch_make(f->directory, "audit-verify");
     buffer_printf(&path, "%s/key", f->directory);
     assert_int_equal(sign_key_open(path.bytes, &f->key, &err), 0);
     assert_int_equal(unlink(path.bytes), 0);
@@ -228,7 +214,7 @@ teardown(void **state)
             buffer_release(&logs[i]->personal[j]);
         }
     }
-    run_rm(f->directory);
+    scratch_remove(f->directory);
     free(f);
     return 0;
 }
@@ -314,7 +300,7 @@ rebuild(const struct fixture *f, const struct memory_log *log)
     read_file(f, log->origin, "checkpoints", &all);
     read_file(f, log->origin, "checkpoint", &newest);
     add_file_path(&path, f, log->origin, "");
-    run_rm(path.bytes);
+    scratch_remove(path.bytes);
     lay_down(f, log, 0);
     write_file(f, log->origin, "checkpoints", all.bytes, all.size);
     write_file(f, log->origin, "checkpoint", newest.bytes, newest.size);
@@ -504,7 +490,7 @@ a_whole_log_that_is_gone_is_found(void **state)
     scoped_buffer path = { 0 };
 
     add_file_path(&path, f, TENANT_B, "");
-    run_rm(path.bytes);
+    scratch_remove(path.bytes);
     assert_lie(f, TENANT_B, AUDIT_MISSING, 0);
 }
 
@@ -580,7 +566,7 @@ a_rewritten_log_without_checkpoints_is_a_fork_of_the_committed_one(void **state)
     record.actor.id = "us_2";
     put(&f->b, 20, &record);
     add_file_path(&path, f, TENANT_B, "");
-    run_rm(path.bytes);
+    scratch_remove(path.bytes);
     lay_down(f, &f->b, 0);
     assert_lie(f, TENANT_B, AUDIT_FORKED, 7);
 }
@@ -704,13 +690,13 @@ one_tenant_is_verified_without_the_others(void **state)
     struct error err;
 
     add_file_path(&path, f, TENANT_B, "");
-    run_rm(path.bytes);
+    scratch_remove(path.bytes);
     assert_int_equal(audit_verify(f->directory, &options, &report, &err), 0);
     assert_int_equal(report.logs, 2);
     assert_int_equal(report.heads, 3);
     buffer_clear(&path);
     add_file_path(&path, f, PLATFORM, "");
-    run_rm(path.bytes);
+    scratch_remove(path.bytes);
     assert_int_equal(audit_verify(f->directory, &options, &report, &err), 0);
     assert_false(report.platform);
     options.tenant = "tn_none";

@@ -7,10 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 
 #include "base/file.h"
 #include "core/checkpoint.h"
+#include "tests/unit/scratch.h"
 
 #define ORIGIN "e.org/tn_a"
 /* The name of the log in a format. */
@@ -18,7 +18,7 @@
 #define ENTRIES 1000
 
 struct fixture {
-    char directory[40];
+    char directory[SCRATCH_MAX];
     struct sign_key key;
     struct buffer bytes;
     struct audit_entry entry[ENTRIES];
@@ -51,9 +51,7 @@ setup(void **state)
     struct error err;
 
     assert_non_null(f);
-    (void)snprintf(f->directory, sizeof(f->directory),
-                   "/tmp/audit-dir-XXXXXX");
-    assert_non_null(mkdtemp(f->directory));
+    scratch_make(f->directory, "audit-dir");
     buffer_printf(&key, "%s/key", f->directory);
     assert_int_equal(sign_key_open(key.bytes, &f->key, &err), 0);
     make_entries(f);
@@ -65,13 +63,8 @@ static int
 teardown(void **state)
 {
     struct fixture *f = *state;
-    pid_t child = fork();
 
-    if (child == 0) {
-        execl("/bin/rm", "rm", "-rf", f->directory, (char *)NULL);
-        _exit(127);
-    }
-    assert_int_equal(waitpid(child, NULL, 0), child);
+    scratch_remove(f->directory);
     free(f);
     return 0;
 }

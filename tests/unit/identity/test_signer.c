@@ -15,6 +15,7 @@
 #include "core/checkpoint.h"
 #include "core/merkle.h"
 #include "identity/signer_client.h"
+#include "tests/unit/scratch.h"
 
 #define ORIGIN "e.org/tn_a"
 #define LEAVES 40
@@ -22,26 +23,13 @@
 
 /* A log and a signer that has signed nothing. */
 struct fixture {
-    char directory[32];
-    char socket[48];
+    char directory[SCRATCH_MAX];
+    char socket[SCRATCH_MAX + 8];
     struct signer signer;
     struct digest leaf[LEAVES];
     struct merkle tree[LEAVES + 1];
     pid_t process;
 };
-
-static void
-remove_tree(const char *path)
-{
-    pid_t child = fork();
-    int status;
-
-    if (child == 0) {
-        execl("/bin/rm", "rm", "-rf", path, (char *)NULL);
-        _exit(127);
-    }
-    assert_int_equal(waitpid(child, &status, 0), child);
-}
 
 static int
 setup(void **state)
@@ -50,8 +38,7 @@ setup(void **state)
     struct error err;
 
     assert_non_null(f);
-    (void)snprintf(f->directory, sizeof(f->directory), "/tmp/signer-XXXXXX");
-    assert_non_null(mkdtemp(f->directory));
+    scratch_make(f->directory, "signer");
     (void)snprintf(f->socket, sizeof(f->socket), "%s/socket", f->directory);
     assert_int_equal(signer_open(&f->signer, f->directory, &err), 0);
     for (uint32_t i = 0; i < LEAVES; i++) {
@@ -73,7 +60,7 @@ teardown(void **state)
         assert_int_equal(waitpid(f->process, NULL, 0), f->process);
     }
     signer_close(&f->signer);
-    remove_tree(f->directory);
+    scratch_remove(f->directory);
     free(f);
     return 0;
 }
