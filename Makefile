@@ -3,9 +3,13 @@
 # make test            unit tests, then the stories (see tests/README.md)
 # make test-unit       unit, store and simulation tests only
 # make test-fuzz       each fuzz target for FUZZ_SECONDS (10), with clang
+# make test-contract   the OpenAPI document linted, traffic checked against it
 # make bench-commit    changes a second through the API (release build)
 # make lint            layers, purity, clang-tidy, cppcheck
-# BUILD=debug|release|asan|tsan|fuzz|cov   CC=gcc|clang
+# make test-crash      disk faults, crash points and kills (tests/crash)
+# make soak-crash      the same with 1,000 kills at random moments
+# make test-mutants    planted faults, which tests/crash must find
+# BUILD=debug|release|asan|tsan|fuzz|cov|crash   CC=gcc|clang
 BUILD ?= debug
 CC    ?= gcc
 ifeq ($(origin CC),default)
@@ -31,6 +35,7 @@ CFLAGS_tsan    := -O1 -g -fsanitize=thread
 CFLAGS_fuzz    := -O1 -g -fno-omit-frame-pointer \
                   -fsanitize=fuzzer-no-link,address,undefined
 CFLAGS_cov     := -O0 -g --coverage
+CFLAGS_crash   := -O1 -g -fno-omit-frame-pointer -DCRASH_POINTS
 LDFLAGS_release := -pie -Wl,-z,relro,-z,now
 STD := -std=c17 -D_GNU_SOURCE -Isrc -I. -I$(OUT)/gen -ffp-contract=off
 ALL_CFLAGS  = $(STD) $(WARN) -include src/base/banned.h $(CFLAGS_$(BUILD)) $(CFLAGS)
@@ -87,6 +92,10 @@ $(OUT)/tests/%: $(OUT)/tests/%.o $(LIBS)
 $(OUT)/tests/fuzz/%: $(OUT)/tests/fuzz/%.o $(LIBS)
 	@echo "  LD $@"
 	@$(CC) $< $(LIBS) $(ALL_LDFLAGS) -fsanitize=fuzzer $(LIBS_LINK) -o $@
+CRASH := $(OUT)/tests/crash/test_disk
+$(CRASH): %: %.o $(OUT)/tests/crash/vfs.o $(OUT)/tests/crash/script.o $(LIBS)
+	@echo "  LD $@"
+	@$(CC) $(filter %.o,$^) $(LIBS) $(ALL_LDFLAGS) $(LIBS_LINK) -lcmocka -o $@
 $(OUT)/bench/%: $(OUT)/bench/%.o $(BENCH_COMMON) $(LIBS)
 	@echo "  LD $@"
 	@$(CC) $< $(BENCH_COMMON) $(LIBS) $(ALL_LDFLAGS) $(LIBS_LINK) -o $@
@@ -101,6 +110,9 @@ $(OUT)/$(1)/$(notdir $(1)): $(wildcard $(1)/*.c $(1)/*.h) Makefile
 endef
 $(foreach d,$(patsubst %/,%,$(wildcard examples/*/)),$(if $(wildcard $(d)/*.c),$(eval $(call example,$(d)))))
 
+# Not part of ./check: it needs packages from npm, and says so without them.
+test-contract: all
+	@BUILD=$(BUILD) tests/contract/run
 bench: $(BENCH)
 # What is measured is what is installed: the release build.
 ifeq ($(BUILD),release)
@@ -124,6 +136,19 @@ else
 fuzz test-fuzz:
 	@$(MAKE) BUILD=fuzz CC=clang OUT=build/fuzz $@
 endif
+ifeq ($(BUILD),crash)
+test-disk: $(CRASH)
+	@tools/run-unit $(CRASH)
+test-crash: all test-disk
+	@tests/crash/run
+soak-crash: all
+	@KILLS=$${KILLS:-1000} POINTS=none tests/crash/run
+else
+test-disk test-crash soak-crash:
+	@$(MAKE) BUILD=crash OUT=build/crash $@
+endif
+test-mutants:
+	@tests/crash/mutants
 lint:
 	@tools/check-layers
 	@tools/check-pure
@@ -133,6 +158,7 @@ clean:
 	rm -rf build
 
 .SECONDARY:
-.PHONY: all tests bench bench-commit bench-read test test-unit test-stories fuzz test-fuzz lint clean
+.PHONY: all tests bench bench-commit bench-read test test-unit test-stories fuzz test-fuzz lint clean \
+        test-disk test-crash soak-crash test-mutants
 .DELETE_ON_ERROR:
 -include $(wildcard $(OUT)/*.d $(OUT)/*/*.d $(OUT)/*/*/*.d $(OUT)/*/*/*/*.d $(OUT)/*/*/*/*/*.d)

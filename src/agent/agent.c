@@ -13,6 +13,7 @@
 #include "agent/roster.h"
 #include "agent/step.h"
 #include "base/clock.h"
+#include "base/crash.h"
 #include "base/digest.h"
 #include "base/json.h"
 #include "base/log.h"
@@ -233,6 +234,7 @@ poll_main(void *data)
         (void)pthread_mutex_unlock(&agent->lock);
         if (link_sync(agent->link, &sync, arena, &document, &order, &err) ==
             0) {
+            CRASH_POINT("agent.ordered");
             take_order(agent, &order, asked);
             wait_ms = BACKOFF_MIN_MS;
             continue;
@@ -331,6 +333,7 @@ send_saying(struct agent *agent, struct arena *arena, struct saying *saying,
     scoped_json document = NULL;
     struct order order;
 
+    CRASH_POINT("agent.reporting");
     if (link_sync(agent->link, &saying->sync, arena, &document, &order,
                   err) != 0)
         return -1;
@@ -341,6 +344,7 @@ send_saying(struct agent *agent, struct arena *arena, struct saying *saying,
     drop_replies(agent, &saying->sync.report);
     (void)pthread_cond_signal(&agent->work);
     (void)pthread_mutex_unlock(&agent->lock);
+    CRASH_POINT("agent.reported");
     take_order(agent, &order, saying->asked);
     return 0;
 }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "agent/step.h"
 
+#include "base/crash.h"
+
 static int
 release(struct engine *engine, const struct roster_step *step,
         struct error *err)
@@ -47,6 +49,7 @@ do_duty(struct engine *engine, struct logs *logs,
     case DUTY_REMOVE:
         if (logs_keep(logs, step->id, step->incarnation, err) != 0)
             return -1;
+        CRASH_POINT("agent.kept");
         return ops->remove(engine, step->id, step->incarnation, err);
     case DUTY_RELEASE:
         return release(engine, step, err);
@@ -63,6 +66,7 @@ step_do(struct engine *engine, struct logs *logs,
                                    .size_mib = step->size_mib,
                                    .remove = step->remove };
 
+    CRASH_POINT("agent.stepping");
     switch (step->kind) {
     case ROSTER_DUTY:
         return do_duty(engine, logs, step, err);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/crash.h"
 #include "base/log.h"
 #include "control/agents_private.h"
 #include "control/desired.h"
@@ -279,7 +280,9 @@ agents_finish_calls(struct agents_job *job)
         next = call->next;
         if (job->job.failed)
             agents_fail(job->agents, call, &job->job.error);
+        CRASH_POINT("bulkheadd.ordering");
         call->done(call);
+        CRASH_POINT("bulkheadd.ordered");
     }
 }
 

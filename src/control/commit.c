@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/crash.h"
 
 struct committer {
     struct committer_options options;
@@ -200,12 +201,14 @@ write_batches(struct committer *committer, const struct batch *batches)
 
     if (rows == 0 && counters == 0)
         return;
+    CRASH_POINT("bulkheadd.committing");
     if (store_commit(committer->options.store, position->epoch,
                      position->revision, committer->rows, rows,
                      committer->counters, counters, &committer->error) != 0) {
         committer->failed = true;
         return;
     }
+    CRASH_POINT("bulkheadd.committed");
     position->revision++;
     count_commit(committer, rows, clock_mono_us() - start_us);
 }

@@ -4,6 +4,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "base/crash.h"
 #include "base/digest.h"
 #include "control/describe.h"
 #include "control/journal.h"
@@ -302,12 +303,15 @@ execute_write(struct loop *loop, struct arena *arena,
         return -1;
     }
     if (!command->dry_run) {
+        CRASH_POINT("bulkheadd.decided");
         /* Before it is applied: the command may delete its own object. */
         fill_command(&record, loop, arena, command);
         describe_object(&record, arena, loop->world, command->object);
         record.decision.grant = ref_text(loop, arena, granted_grant(granted));
         loop_apply(loop, changes);
+        CRASH_POINT("bulkheadd.applied");
         record_success(loop, arena, command, home, &record, from);
+        CRASH_POINT("bulkheadd.recorded");
     }
     if (command->answer != NULL)
         command->answer(granted, changes, command->data);
@@ -373,6 +377,7 @@ execute_deed(struct loop *loop, struct arena *arena, const struct deed *deed,
     if (ref_is_none(home))
         home = world_platform_ref(loop->world);
     record_touches(loop, arena, home, &record, from);
+    CRASH_POINT("bulkheadd.deed");
     return 1;
 }
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/crash.h"
 #include "base/log.h"
 #include "base/sign.h"
 #include "control/journal.h"
@@ -63,8 +64,10 @@ finish(struct loop *loop, struct job *job)
 
     job->in_flight = false;
     job->next = NULL;
+    CRASH_POINT("bulkheadd.answering");
     if (waiter == NULL)
         job->done(job); /* may free it */
+    CRASH_POINT("bulkheadd.answered");
     count_out(loop);
     if (waiter != NULL)
         wake_waiter(waiter);

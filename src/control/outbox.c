@@ -4,6 +4,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "base/crash.h"
 #include "base/file.h"
 #include "base/hashmap.h"
 #include "base/log.h"
@@ -129,6 +130,7 @@ lay_page(struct outbox *outbox, struct log *log, uint64_t count,
     if (rc == 0)
         rc = audit_dir_append(&log->files, (uint64_t)page->from,
                               page->entries, page->count, err);
+    CRASH_POINT("bulkheadd.laid");
     arena_free(page->arena);
     free(page);
     return rc;
@@ -209,6 +211,7 @@ sign_head(struct outbox *outbox, struct log *log, struct error *err)
         log->asked = false;
         return -1;
     }
+    CRASH_POINT("bulkheadd.signed");
     log->vouched = head.size;
     return audit_dir_add_checkpoint(&log->files, note.bytes, note.size, err);
 }

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "base/crash.h"
 #include "base/file.h"
 #include "core/checkpoint.h"
 #include "core/merkle.h"
@@ -204,11 +205,13 @@ answer_sign(const struct signer *signer, const struct request *request,
     }
     if (refuse_step(&last, request, answer))
         return;
+    CRASH_POINT("signer.checked");
     if (request->next.size > last.size &&
         head_write(signer, &request->next, &err) != 0) {
         refuse(answer, "failed", "%s", err.text);
         return;
     }
+    CRASH_POINT("signer.remembered");
     buffer_add_text(answer, "ok\n");
     checkpoint_sign(answer, &request->next, &signer->key);
 }

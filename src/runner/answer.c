@@ -12,6 +12,7 @@
 #include <sys/utsname.h>
 
 #include "base/clock.h"
+#include "base/crash.h"
 #include "base/digest.h"
 #include "base/file.h"
 #include "base/json.h"
@@ -492,6 +493,7 @@ answer_card_scrub(struct node *node, const struct runner_request *request,
                   json_t *asked, json_t **out, struct error *err)
 {
     (void)asked;
+    CRASH_POINT("runner.scrubbing");
     return card_scrub(node, request->uuid, out, err);
 }
 

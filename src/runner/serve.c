@@ -13,6 +13,7 @@
 #include <sys/un.h>
 
 #include "base/arena.h"
+#include "base/crash.h"
 #include "base/file.h"
 #include "base/json.h"
 #include "base/log.h"
@@ -46,6 +47,7 @@ serve_connection(struct node *node, int fd)
             1)
             return;
         answer = answer_request(node, buffer_text(&bytes), bytes.size);
+        CRASH_POINT("runner.answering");
         if (runner_message_send(fd, answer, RUNNER_ANSWER_SIZE_MAX, &err) !=
             0) {
             log_warn("an answer could not be sent: %s", err.text);

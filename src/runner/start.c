@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/crash.h"
 #include "base/json.h"
 #include "runner/build.h"
 #include "runner/node.h"
@@ -276,22 +277,27 @@ launch(struct node *node, struct instance *instance, struct error *err)
     int joined = 0;
     int created;
 
+    CRASH_POINT("runner.reserved");
     if (build_place(node, instance, netns, err) != 0)
         return -1;
+    CRASH_POINT("runner.placed");
     if (build_container(node, instance, netns, &pending, err) != 0)
         return -1;
+    CRASH_POINT("runner.creating");
     if (instance->port.address != 0)
         joined = network_join(&node->network, instance->port, netns, err);
     created = container_created(&container, &pending, &pid,
                                 joined == 0 ? err : &(struct error){ 0 });
     if (joined != 0 || created != 0)
         return -1;
+    CRASH_POINT("runner.created");
     instance->pid = pid;
     instance->started_ms = clock_wall_ms();
     instance->phase = INSTANCE_RUNNING;
     /* Before it runs: a runner that dies right here must adopt it. */
     if (instance_save(instance, err) != 0)
         return -1;
+    CRASH_POINT("runner.saved");
     return container_start(&container, err);
 }
 
@@ -305,6 +311,7 @@ run(struct node *node, struct instance *instance, json_t **record_out,
         node_drop(node, instance);
         return -1;
     }
+    CRASH_POINT("runner.started");
     *record_out = instance_record(instance);
     node_release(node, instance);
     return 0;

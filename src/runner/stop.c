@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 
 #include "base/clock.h"
+#include "base/crash.h"
 #include "base/file.h"
 #include "runner/node.h"
 #include "runner/remove.h"
@@ -98,11 +99,17 @@ take_away(struct node *node, struct instance *instance, struct error *err)
 int
 stop_remove(struct node *node, struct instance *instance, struct error *err)
 {
-    if (stop_kill(node, instance, err) != 0 ||
-        take_away(node, instance, err) != 0 ||
-        node_remember_removed(node, instance, err) != 0)
+    if (stop_kill(node, instance, err) != 0)
         return -1;
+    CRASH_POINT("runner.killed");
+    if (take_away(node, instance, err) != 0)
+        return -1;
+    CRASH_POINT("runner.taken");
+    if (node_remember_removed(node, instance, err) != 0)
+        return -1;
+    CRASH_POINT("runner.remembered");
     remove_all(instance->place);
+    CRASH_POINT("runner.removed");
     return 0;
 }
 

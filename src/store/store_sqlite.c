@@ -6,6 +6,7 @@
 
 #include "base/arena.h"
 #include "base/buffer.h"
+#include "base/crash.h"
 #include "base/file.h"
 #include "store/ddl.h"
 #include "store/store.h"
@@ -220,6 +221,7 @@ sqlite_store_commit(struct store *store, int64_t epoch, int64_t revision,
                        (long long)revision);
     else
         rc = write_all(store, rows, row_count, counters, counter_count, err);
+    CRASH_POINT("bulkheadd.written");
     if (rc == 0 && step(store, store->commit) != 0)
         rc = fail_as(store->db, ERROR_UNKNOWN, "commit", err);
     if (rc != 0 && sqlite3_get_autocommit(store->db) == 0)
