@@ -76,8 +76,27 @@ field_json(const struct field *field, const struct value *value)
     return json_string(value->text);
 }
 
+/* A row does not hold its scope; these parents are a tenant's own. */
+static bool
+is_below_tenant(const char *parent)
+{
+    static const enum kind kinds[] = { KIND_TENANT, KIND_UNIT, KIND_PROJECT,
+                                       KIND_WORKLOAD, KIND_INSTANCE };
+
+    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+        const char *prefix = schema_get(kinds[i])->prefix;
+        size_t size = strlen(prefix);
+
+        if (parent != NULL && strncmp(parent, prefix, size) == 0 &&
+            parent[size] == '_')
+            return true;
+    }
+    return false;
+}
+
 static void
-head_json(json_t *json, enum kind kind, const struct value *values)
+head_json(json_t *json, enum kind kind, const struct value *values,
+          bool platform)
 {
     const char *parent = row_text(kind, values, "parent");
 
@@ -92,8 +111,9 @@ head_json(json_t *json, enum kind kind, const struct value *values)
                               json_string(row_text(kind, values, "name")));
     (void)json_object_set_new(
         json, "version", json_integer(row_int(kind, values, "version")));
-    (void)json_object_set_new(
-        json, "revision", json_integer(row_int(kind, values, "revision")));
+    if (platform || is_below_tenant(parent))
+        (void)json_object_set_new(
+            json, "revision", json_integer(row_int(kind, values, "revision")));
     (void)json_object_set_new(
         json, "created", json_time(row_int(kind, values, "created_ms")));
     (void)json_object_set_new(
@@ -119,7 +139,7 @@ row_json(enum kind kind, const struct value *values, bool platform)
     const struct schema *schema = schema_get(kind);
     json_t *json = json_object();
 
-    head_json(json, kind, values);
+    head_json(json, kind, values, platform);
     for (size_t i = 0; i < schema->field_count; i++) {
         const struct field *field = &schema->fields[i];
 

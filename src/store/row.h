@@ -20,7 +20,8 @@ const char *row_text(enum kind kind, const struct value *values,
 int64_t row_int(enum kind kind, const struct value *values, const char *name);
 
 /* The same JSON as object_json gives for an object in the world, without
- * what is derived there from other objects: no
+ * what is derived there from other objects, and without the revision of what
+ * is not below a tenant unless platform is true: no
  * FIELD_SECRET members, FIELD_PLATFORM ones only when platform is true.  A
  * new reference. */
 json_t *row_json(enum kind kind, const struct value *values, bool platform);

@@ -126,6 +126,35 @@ test_row_looks_like_the_object_in_the_world(void **state)
     }
 }
 
+/* The platform's revision moves with every tenant's work. */
+static void
+test_row_shows_the_revision_of_a_tenant_alone(void **state)
+{
+    struct fixture *fixture = *state;
+    struct changes *changes = begin(fixture);
+    struct object *tenant =
+        change_create(changes, KIND_TENANT, fixture->platform, "t");
+    struct object *project =
+        change_create(changes, KIND_PROJECT, tenant->self, "p");
+    struct object *node =
+        change_create(changes, KIND_NODE, fixture->platform, "n");
+    const struct ref refs[] = { project->self, node->self };
+
+    world_apply(fixture->world, changes);
+    for (size_t i = 0; i < 2; i++) {
+        enum kind kind = (enum kind)refs[i].kind;
+        struct value *values =
+            object_values(fixture->world, kind,
+                          world_object(fixture->world, refs[i]),
+                          fixture->arena);
+        scoped_json own = row_json(kind, values, true);
+        scoped_json shown = row_json(kind, values, false);
+
+        assert_non_null(json_object_get(own, "revision"));
+        assert_int_equal(json_object_get(shown, "revision") != NULL, i == 0);
+    }
+}
+
 static void
 test_digest_tells_every_column(void **state)
 {
@@ -173,6 +202,8 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(
             test_row_looks_like_the_object_in_the_world, setup, teardown),
+        cmocka_unit_test_setup_teardown(
+            test_row_shows_the_revision_of_a_tenant_alone, setup, teardown),
         cmocka_unit_test_setup_teardown(test_digest_tells_every_column, setup,
                                         teardown),
         cmocka_unit_test_setup_teardown(test_rows_are_read_by_name, setup,
