@@ -267,10 +267,22 @@ quoting_replaces_what_is_not_utf8(void **state)
     }
 }
 
+static void
+a_time_is_text_or_null(void **state)
+{
+    scoped_json unset = json_time(0);
+    scoped_json time = json_time(INT64_C(1798761600000));
+
+    (void)state;
+    assert_true(json_is_null(unset));
+    assert_memory_equal(json_string_value(time), "2027-01-01T00:00:00", 19);
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_time_is_text_or_null),
         cmocka_unit_test(
             values_of_every_kind_are_read_and_written_canonically),
         cmocka_unit_test(what_is_not_json_is_refused),
