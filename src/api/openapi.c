@@ -6,190 +6,9 @@
 #include <string.h>
 
 #include "api/handlers.h"
+#include "api/openapi_answers.h"
+#include "api/openapi_schemas.h"
 #include "api/state.h"
-
-#define NAME_PATTERN "^[a-z0-9]([-._a-z0-9]{0,61}[a-z0-9])?$"
-
-/* --- schemas of objects --- */
-
-static json_t *
-enum_schema(const struct field *field)
-{
-    json_t *names = json_array();
-    for (size_t i = 0; field->names[i] != NULL; i++)
-        json_array_append_new(names, json_string(field->names[i]));
-    return json_pack("{s:s, s:o}", "type", "string", "enum", names);
-}
-
-static json_t *
-id_pattern(enum kind kind)
-{
-    char pattern[64];
-    if (kind == KIND_NONE)
-        return json_pack("{s:[s,s]}", "type", "string", "null");
-    (void)snprintf(pattern, sizeof pattern,
-                   "^(%s_[a-z2-7]{26}|[a-z0-9][-._a-z0-9]*)$",
-                   schema_get(kind)->prefix);
-    return json_pack("{s:[s,s], s:s}", "type", "string", "null", "pattern",
-                     pattern);
-}
-
-static json_t *
-field_schema(const struct field *field)
-{
-    switch (field->type) {
-    case FIELD_NAME:
-        return json_pack("{s:s, s:s}", "type", "string", "pattern",
-                         NAME_PATTERN);
-    case FIELD_TEXT:
-        return json_pack("{s:s, s:i}", "type", "string", "maxLength",
-                         (int)field->size - 1);
-    case FIELD_INT:
-        return json_pack("{s:s, s:I, s:I}", "type", "integer", "minimum",
-                         (json_int_t)field->min, "maximum",
-                         (json_int_t)field->max);
-    case FIELD_BOOL:
-        return json_pack("{s:s}", "type", "boolean");
-    case FIELD_ENUM:
-        return enum_schema(field);
-    case FIELD_TIME:
-        return json_pack("{s:[s,s], s:s}", "type", "string", "null",
-                         "format", "date-time");
-    case FIELD_REF:
-        return id_pattern(field->kind);
-    case FIELD_DOC:
-        return json_object();
-    case FIELD_BYTES:
-        return json_pack("{s:s, s:s}", "type", "string", "pattern",
-                         "^[0-9a-f]*$");
-    case FIELD_VERBS:
-        return json_pack("{s:s, s:{s:s}}", "type", "array", "items", "type",
-                         "string");
-    }
-    return json_object();
-}
-
-static void
-add_property(json_t *properties, const char *name, json_t *schema,
-             const char *help)
-{
-    if (help != NULL)
-        json_object_set_new(schema, "description", json_string(help));
-    json_object_set_new(properties, name, schema);
-}
-
-/* What every object begins with (core/object.h). */
-static void
-add_head(json_t *properties)
-{
-    add_property(properties, "id", json_pack("{s:s}", "type", "string"),
-                 "identity, never used again");
-    add_property(properties, "type", json_pack("{s:s}", "type", "string"),
-                 "kind of the object");
-    add_property(properties, "name", json_pack("{s:s}", "type", "string"),
-                 "for people, unique below the parent");
-    add_property(properties, "parent",
-                 json_pack("{s:[s,s]}", "type", "string", "null"),
-                 "object that it lies below");
-    add_property(properties, "version",
-                 json_pack("{s:s}", "type", "integer"), "the ETag");
-    add_property(properties, "revision",
-                 json_pack("{s:s}", "type", "integer"),
-                 "of its scope at the last change");
-    add_property(properties, "created",
-                 json_pack("{s:s, s:s}", "type", "string", "format",
-                           "date-time"),
-                 "when it was made");
-    add_property(properties, "updated",
-                 json_pack("{s:s, s:s}", "type", "string", "format",
-                           "date-time"),
-                 "when it was changed last");
-}
-
-/* Derived members (core/object.h). */
-static void
-add_derived(json_t *properties, enum kind kind)
-{
-    if (kind == KIND_QUOTA)
-        add_property(properties, "used", json_pack("{s:s}", "type", "integer"),
-                     "in use now");
-    if (kind == KIND_APIKEY)
-        add_property(properties, "used_ms",
-                     json_pack("{s:[s,s], s:s}", "type", "string", "null",
-                               "format", "date-time"),
-                     "last use");
-}
-
-static json_t *
-object_schema(enum kind kind)
-{
-    const struct schema *schema = schema_get(kind);
-    json_t *properties = json_object();
-    add_head(properties);
-    for (size_t i = 0; i < schema->field_count; i++) {
-        const struct field *field = &schema->fields[i];
-        if (!(field->flags & FIELD_SECRET))
-            add_property(properties, field->name, field_schema(field),
-                         field->help);
-    }
-    add_derived(properties, kind);
-    return json_pack("{s:s, s:s, s:o}", "type", "object", "description",
-                     schema->help, "properties", properties);
-}
-
-/* A client's body: the fields that it may give. */
-static json_t *
-body_schema(enum kind kind, unsigned flag)
-{
-    const struct schema *schema = schema_get(kind);
-    json_t *properties = json_object();
-    json_t *required = json_array();
-    if (flag == FIELD_CREATE)
-        add_property(properties, "name",
-                     json_pack("{s:s, s:s}", "type", "string", "pattern",
-                               NAME_PATTERN),
-                     "for people, unique below the parent");
-    for (size_t i = 0; i < schema->field_count; i++) {
-        const struct field *field = &schema->fields[i];
-        if (!(field->flags & flag))
-            continue;
-        add_property(properties, field->name, field_schema(field),
-                     field->help);
-        if (flag == FIELD_CREATE && (field->flags & FIELD_REQUIRED))
-            json_array_append_new(required, json_string(field->name));
-    }
-    return json_pack("{s:s, s:b, s:o, s:o}", "type", "object",
-                     "additionalProperties", 0, "properties", properties,
-                     "required", required);
-}
-
-static json_t *
-problem_schema(void)
-{
-    static const char *const texts[] = {"type", "title", "code", "detail",
-                                        "request_id", "field", "help"};
-    json_t *properties = json_object();
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
-        add_property(properties, texts[i],
-                     json_pack("{s:s}", "type", "string"), NULL);
-    add_property(properties, "status", json_pack("{s:s}", "type", "integer"),
-                 NULL);
-    return json_pack("{s:s, s:s, s:o, s:[s,s,s,s,s,s]}", "type", "object",
-                     "description", "RFC 9457 problem details", "properties",
-                     properties, "required", "type", "title", "status",
-                     "code", "detail", "request_id");
-}
-
-static json_t *
-list_schemas(void)
-{
-    json_t *schemas = json_object();
-    for (unsigned kind = KIND_NONE + 1; kind < KIND_COUNT; kind++)
-        json_object_set_new(schemas, schema_get((enum kind)kind)->name,
-                            object_schema((enum kind)kind));
-    json_object_set_new(schemas, "problem", problem_schema());
-    return schemas;
-}
 
 /* --- operations --- */
 
@@ -212,9 +31,11 @@ fields_schema(const struct body_field *fields)
     json_t *properties = json_object();
     json_t *required = json_array();
     for (; fields->name != NULL; fields++) {
-        add_property(properties, fields->name,
-                     json_pack("{s:s}", "type", types[fields->type]),
-                     fields->help);
+        json_t *type = json_string(types[fields->type]);
+        if (!fields->required)
+            type = json_pack("[o, s]", type, "null");
+        openapi_add_property(properties, fields->name,
+                     json_pack("{s:o}", "type", type), fields->help);
         if (fields->required)
             json_array_append_new(required, json_string(fields->name));
     }
@@ -223,30 +44,82 @@ fields_schema(const struct body_field *fields)
                      "required", required);
 }
 
+/* There is nothing to say, but a client may send an empty object. */
+static json_t *
+empty_body(void)
+{
+    return json_pack("{s:b, s:{s:{s:{s:s, s:i}}}}", "required", 0, "content",
+                     "application/json", "schema", "type", "object",
+                     "maxProperties", 0);
+}
+
 static json_t *
 request_body(const struct route *route)
 {
     bool patch = strcmp(route->method, "PATCH") == 0;
     json_t *schema;
     if (route->flags & ROUTE_CONTENT)
-        schema = body_schema(route->kind, patch ? FIELD_UPDATE : FIELD_CREATE);
+        schema = openapi_body_schema(route->kind,
+                                     patch ? FIELD_UPDATE : FIELD_CREATE);
     else if (route->body != NULL)
         schema = fields_schema(route->body);
+    else if (route->flags & ROUTE_RAW)
+        schema = json_pack("{s:s}", "type", "object");
+    else if (strcmp(route->method, "POST") == 0)
+        return empty_body();
     else
         return NULL;
-    return json_pack("{s:b, s:{s:{s:o}}}", "required", 1, "content",
-                     patch ? "application/merge-patch+json"
-                           : "application/json",
-                     "schema", schema);
+    json_t *content = json_object();
+    if (patch)
+        json_object_set_new(content, "application/merge-patch+json",
+                            json_pack("{s:O}", "schema", schema));
+    json_object_set_new(content, "application/json",
+                        json_pack("{s:o}", "schema", schema));
+    return json_pack("{s:b, s:o}", "required", 1, "content", content);
+}
+
+static const char *
+help_of(const char *name)
+{
+    static const struct {
+        const char *name;
+        const char *help;
+    } helps[] = {
+        {"limit", "objects on one page at most"},
+        {"cursor", "where the next page begins: `next` of the last one"},
+        {"name", "only objects of this name"},
+        {"state", "only objects in this state"},
+        {"watch", "1: go on as server-sent events from `since`"},
+        {"since", "revision that is known already"},
+        {"dry_run", "1: decide and say what would happen, change nothing"},
+        {"Idempotency-Key",
+         "a repetition with the same key gets the first answer again"},
+        {"If-Match", "ETag of the version that is changed, * for any"},
+        {"from", "begin of the window, RFC 3339; in a log a position"},
+        {"to", "end of the window, RFC 3339"},
+        {"at", "an instant instead of a window, RFC 3339"},
+        {"group", "what to sum by, separated by commas"},
+        {"card", "id of a card"},
+        {"instance", "id of an instance"},
+        {"offset", "first byte that is wanted"},
+        {"follow", "1: go on as the instance writes"},
+        {"raw", "1: the bytes of the log instead of what they say"},
+        {"verb", "what would be done, like workload.create"},
+        {"object", "id of what it would be done to"},
+    };
+    for (size_t i = 0; i < sizeof helps / sizeof *helps; i++)
+        if (strcmp(helps[i].name, name) == 0)
+            return helps[i].help;
+    return "id or name of an object on the way";
 }
 
 static void
 add_parameter(json_t *list, const char *name, const char *in, bool required)
 {
-    json_array_append_new(list,
-                          json_pack("{s:s, s:s, s:b, s:{s:s}}", "name", name,
-                                    "in", in, "required", required, "schema",
-                                    "type", "string"));
+    json_array_append_new(
+        list, json_pack("{s:s, s:s, s:b, s:s, s:{s:s}}", "name", name, "in",
+                        in, "required", required, "description",
+                        help_of(name), "schema", "type", "string"));
 }
 
 static void
@@ -262,11 +135,32 @@ add_words(json_t *list, const char *words)
     }
 }
 
+/* The route's path; a parameter that is there a second time, a unit below a
+ * unit, has a name of its own. */
+static void
+document_path(const char *path, struct buffer *out)
+{
+    char name[32];
+    for (const char *at = path; *at != '\0'; at++) {
+        size_t size = strcspn(at, "}");
+        buffer_add_byte(out, (unsigned char)*at);
+        if (*at != '{' || size >= sizeof name - 1)
+            continue;
+        (void)snprintf(name, sizeof name, "%.*s", (int)size + 1, at);
+        buffer_add(out, at + 1, size - 1);
+        if (strstr(path, name) < at)
+            buffer_add_text(out, "_below");
+        at += size - 1;
+    }
+}
+
 static void
 add_path_parameters(json_t *list, const char *path)
 {
     char name[32];
-    for (const char *at = strchr(path, '{'); at != NULL;
+    scoped_buffer text = {0};
+    document_path(path, &text);
+    for (const char *at = strchr(buffer_text(&text), '{'); at != NULL;
          at = strchr(at, '{')) {
         size_t size = strcspn(++at, "}");
         (void)snprintf(name, sizeof name, "%.*s", (int)size, at);
@@ -300,43 +194,124 @@ content(const char *type, json_t *schema)
     return json_pack("{s:{s:o}}", type, "schema", schema);
 }
 
+/* The object's schema with the members that only this answer has. */
+static json_t *
+schema_with_more(const struct openapi_more *more)
+{
+    json_t *schema = openapi_object_schema(more->kind);
+    json_t *properties = openapi_answer_schema(more->properties);
+    json_object_update(json_object_get(schema, "properties"), properties);
+    json_decref(properties);
+    return schema;
+}
+
+static json_t *
+list_schema(json_t *item)
+{
+    return json_pack("{s:s, s:{s:{s:s, s:o}, s:{s:s, s:{s:s}}, s:{s:[s,s]}, "
+                     "s:{s:s}}}",
+                     "type", "object", "properties", "items", "type", "array",
+                     "items", item, "names", "type", "object",
+                     "additionalProperties", "type", "string", "next", "type",
+                     "string", "null", "revision", "type", "integer");
+}
+
+static json_t *
+success_schema(const struct route *route)
+{
+    const struct openapi_more *more = openapi_more_of(route);
+    json_t *item = more != NULL
+                       ? schema_with_more(more)
+                       : reference(schema_get(route->kind)->name);
+    return route->flags & ROUTE_LIST ? list_schema(item) : item;
+}
+
 static json_t *
 success_content(const struct route *route)
 {
-    const char *name =
-        route->kind == KIND_NONE ? NULL : schema_get(route->kind)->name;
-    if (name == NULL || (route->flags & ROUTE_FOLLOW))
+    const struct openapi_answer *answer = openapi_answer_of(route);
+    if (answer == NULL) {
+        json_t *types = content("application/json", success_schema(route));
+        if (route->flags & ROUTE_WATCH)
+            json_object_set_new(types, "text/event-stream",
+                                json_pack("{s:{s:s}}", "schema", "type",
+                                          "string"));
+        return types;
+    }
+    if (answer->type == NULL)
         return NULL;
-    if (route->flags & ROUTE_LIST)
-        return content(
-            "application/json",
-            json_pack("{s:s, s:{s:{s:s, s:o}, s:{s:s, s:{s:s}}, s:{s:[s,s]}, "
-                      "s:{s:s}}}",
-                      "type", "object", "properties", "items", "type",
-                      "array", "items", reference(name), "names", "type",
-                      "object", "additionalProperties", "type", "string",
-                      "next", "type", "string", "null", "revision", "type",
-                      "integer"));
-    if (route->handle.read == objects_get || (route->flags & ROUTE_CONTENT))
-        return content("application/json", reference(name));
-    return NULL;
+    return content(answer->type,
+                   answer->schema == NULL
+                       ? json_pack("{s:s}", "type", "string")
+                       : openapi_answer_schema(answer->schema));
+}
+
+static int
+success_status(const struct route *route)
+{
+    const struct openapi_answer *answer = openapi_answer_of(route);
+    if (answer != NULL)
+        return answer->status;
+    if (route->answer == objects_gone)
+        return 204;
+    return route->flags & ROUTE_CREATES || route->form == ROUTE_START ? 201
+                                                                      : 200;
+}
+
+static void
+add_response(json_t *responses, int status, const char *description,
+             json_t *content)
+{
+    char text[8];
+    json_t *response = json_pack("{s:s}", "description", description);
+    if (content != NULL)
+        json_object_set_new(response, "content", content);
+    (void)snprintf(text, sizeof text, "%d", status);
+    json_object_set_new(responses, text, response);
+}
+
+/* A trial is answered with 200, also where the change itself is not. */
+static void
+add_trial(json_t *responses)
+{
+    json_t *content_of_200 = json_object_get(
+        json_object_get(json_object_get(responses, "200"), "content"),
+        "application/json");
+    json_t *trial = reference("trial");
+    if (content_of_200 == NULL) {
+        add_response(responses, 200, "what would happen",
+                     content("application/json", trial));
+        return;
+    }
+    json_t *schema = json_incref(json_object_get(content_of_200, "schema"));
+    json_object_set_new(content_of_200, "schema",
+                        json_pack("{s:[o, o]}", "anyOf", schema, trial));
 }
 
 static json_t *
 list_responses(const struct route *route)
 {
-    json_t *ok = json_pack("{s:s}", "description", "done");
-    json_t *body = success_content(route);
-    const char *status = "200";
-    if (body != NULL)
-        json_object_set_new(ok, "content", body);
-    if (route->flags & ROUTE_CREATES)
-        status = "201";
-    json_t *problem =
-        json_pack("{s:s, s:o}", "description", "refused or failed", "content",
-                  content("application/problem+json", reference("problem")));
-    return json_pack("{s:o, s:o}", route->answer == objects_gone ? "204" : status, ok,
-                     "default", problem);
+    const struct openapi_answer *answer = openapi_answer_of(route);
+    json_t *responses = json_object();
+    int status = success_status(route);
+    add_response(responses, status, "done",
+                 status == 204 ? NULL : success_content(route));
+    if (answer != NULL && answer->other != 0)
+        add_response(responses, answer->other, "not now",
+                     success_content(route));
+    if (route->form == ROUTE_WRITE)
+        add_trial(responses);
+    json_t *refused =
+        content("application/problem+json", reference("problem"));
+    /* Agents are answered by the control plane's own messages. */
+    if (route->flags & ROUTE_RAW)
+        json_object_set_new(refused, "application/json",
+                            json_pack("{s:{s:s}}", "schema", "type",
+                                      "object"));
+    json_object_set_new(responses, "default",
+                        json_pack("{s:s, s:o}", "description",
+                                  "refused or failed", "content", refused));
+    return responses;
 }
 
 static const char *
@@ -378,15 +353,34 @@ operation_id(const struct route *route, char out[160])
     out[length] = '\0';
 }
 
+static const char *
+tag_of(const struct route *route)
+{
+    return route->kind == KIND_NONE ? "system"
+                                    : schema_get(route->kind)->plural;
+}
+
+static json_t *
+describe(const struct route *route, const char *summary)
+{
+    return route->verb == VERB_COUNT
+               ? json_sprintf("%s. Needs no login.", summary)
+               : json_sprintf("%s. Needs the verb %s.", summary,
+                              verb_name(route->verb));
+}
+
 static json_t *
 operation(const struct route *route)
 {
     char summary[96], id[160];
     operation_id(route, id);
+    (void)snprintf(summary, sizeof summary, "%s",
+                   summary_of(route, (char[96]){""}));
     json_t *described = json_pack(
-        "{s:s, s:s, s:o, s:o}", "operationId", id, "summary",
-        summary_of(route, summary), "parameters", list_parameters(route),
-        "responses", list_responses(route));
+        "{s:s, s:s, s:o, s:[s], s:o, s:o}", "operationId", id, "summary",
+        summary, "description", describe(route, summary), "tags",
+        tag_of(route), "parameters", list_parameters(route), "responses",
+        list_responses(route));
     json_t *body = request_body(route);
     if (body != NULL)
         json_object_set_new(described, "requestBody", body);
@@ -406,10 +400,12 @@ list_paths(void)
         const struct route *route = &route_table[i];
         char method[16];
         size_t size = 0;
-        json_t *path = json_object_get(paths, route->path);
+        scoped_buffer text = {0};
+        document_path(route->path, &text);
+        json_t *path = json_object_get(paths, buffer_text(&text));
         if (path == NULL) {
             path = json_object();
-            json_object_set_new(paths, route->path, path);
+            json_object_set_new(paths, buffer_text(&text), path);
         }
         for (; size < sizeof method - 1 && route->method[size] != '\0'; size++)
             method[size] = (char)tolower((unsigned char)route->method[size]);
@@ -419,17 +415,64 @@ list_paths(void)
     return paths;
 }
 
+static void
+add_tag(json_t *tags, const char *name, const char *help)
+{
+    size_t at = 0;
+    while (at < json_array_size(tags) &&
+           strcmp(json_string_value(json_object_get(json_array_get(tags, at),
+                                                    "name")),
+                  name) < 0)
+        at++;
+    json_array_insert_new(tags, at,
+                          json_pack("{s:s, s:s}", "name", name, "description",
+                                    help));
+}
+
+static bool
+is_used(const char *tag)
+{
+    for (size_t i = 0; i < route_count; i++)
+        if (strcmp(tag_of(&route_table[i]), tag) == 0)
+            return true;
+    return false;
+}
+
+static json_t *
+list_tags(void)
+{
+    json_t *tags = json_array();
+    for (unsigned kind = KIND_NONE + 1; kind < KIND_COUNT; kind++) {
+        const struct schema *schema = schema_get((enum kind)kind);
+        if (is_used(schema->plural))
+            add_tag(tags, schema->plural, schema->help);
+    }
+    add_tag(tags, "system", "the control plane itself");
+    return tags;
+}
+
+static json_t *
+describe_api(const char *version)
+{
+    return json_pack(
+        "{s:s, s:s, s:s, s:{s:s, s:s}}", "title", "Bulkhead",
+        "version", version, "description",
+        "Shares GPU infrastructure among tenants: who may use which cards, "
+        "what runs, waits and is bound, what it costs, and who did what.",
+        "license", "name", "Apache-2.0", "url",
+        "https://www.apache.org/licenses/LICENSE-2.0");
+}
+
 json_t *
 openapi_document(const char *version)
 {
-    return json_pack(
-        "{s:s, s:{s:s, s:s, s:{s:s, s:s}}, s:[{s:s}], s:o, "
-        "s:{s:o, s:{s:{s:s, s:s}}}, s:[{s:[]}]}",
-        "openapi", "3.1.0", "info", "title", "Bulkhead", "version", version,
-        "license", "name", "Apache-2.0", "identifier", "Apache-2.0",
-        "servers", "url", "/", "paths", list_paths(), "components",
-        "schemas", list_schemas(), "securitySchemes", "bearer", "type",
-        "http", "scheme", "bearer", "security", "bearer");
+    return json_pack("{s:s, s:o, s:[{s:s}], s:o, s:o, "
+                     "s:{s:o, s:{s:{s:s, s:s}}}, s:[{s:[]}]}",
+                     "openapi", "3.1.0", "info", describe_api(version),
+                     "servers", "url", "/", "tags", list_tags(), "paths",
+                     list_paths(), "components", "schemas", openapi_schemas(),
+                     "securitySchemes", "bearer", "type", "http", "scheme",
+                     "bearer", "security", "bearer");
 }
 
 char *

@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "api/openapi_answers.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "base/buffer.h"
+
+#define JSON_TYPE "application/json"
+#define TEXT_TYPE "text/plain"
+#define OBJECT(properties) "{'type':'object','properties':{" properties "}}"
+#define LIST_OF(schema) "{'type':'array','items':" schema "}"
+#define TEXT "{'type':'string'}"
+#define TEXT_OR_NULL "{'type':['string','null']}"
+#define INT "{'type':'integer'}"
+#define INT_OR_NULL "{'type':['integer','null']}"
+#define BOOL "{'type':'boolean'}"
+#define TIME "{'type':'string','format':'date-time'}"
+#define TIME_OR_NULL "{'type':['string','null'],'format':'date-time'}"
+#define NAMES "{'type':'object','additionalProperties':{'type':'string'}}"
+#define INTS "{'type':'object','additionalProperties':{'type':'integer'}}"
+#define ANY_OBJECT "{'type':'object'}"
+#define REF(kind) "{'$ref':'#/components/schemas/" kind "'}"
+
+#define VERDICT                                                                \
+    "'reason':" TEXT ",'text':" TEXT ",'need':" INT ",'have':" INT             \
+    ",'limit':" INT_OR_NULL ",'never':" BOOL ",'quota':" TEXT
+#define EXPLAINED_QUOTA                                                        \
+    OBJECT("'node':" TEXT ",'dimension':" TEXT ",'quota':" TEXT                \
+           ",'pool':" TEXT ",'class':" TEXT ",'need':" INT                     \
+           ",'guaranteed':" INT ",'limit':" INT_OR_NULL ",'used':" INT)
+#define EXPLAINED_POOL                                                         \
+    OBJECT(VERDICT                                                             \
+           ",'pool':" TEXT ",'starts':" BOOL ",'nodes':" INT ",'cards':" INT   \
+           ",'free':" INT ",'largest':" INT ",'fit':" INT                      \
+           ",'filters':" LIST_OF(                                              \
+               OBJECT("'filter':" TEXT ",'nodes':" INT                         \
+                      ",'cards':" INT)) ",'quotas':" LIST_OF(EXPLAINED_QUOTA))
+#define EXPLAINED                                                              \
+    OBJECT(VERDICT ",'state':" TEXT ",'waits_ms':" INT ",'ahead':" INT         \
+                   ",'pools':" LIST_OF(EXPLAINED_POOL) ",'nearest':" OBJECT(   \
+                       "'changes':" LIST_OF(TEXT) ",'verified':" BOOL))
+#define GRANT_LINE                                                             \
+    OBJECT("'node':" TEXT_OR_NULL ",'role':" TEXT_OR_NULL                      \
+           ",'to':" TIME_OR_NULL ",'at':" TEXT)
+#define RECORD                                                                 \
+    OBJECT("'position':" INT ",'entry':" TEXT_OR_NULL                          \
+           ",'personal':" TEXT_OR_NULL ",'leaf':" TEXT_OR_NULL                 \
+           ",'damaged':" TEXT ",'version':" INT ",'log':" TEXT ",'seq':" INT   \
+           ",'id':" TEXT ",'time':" TIME ",'mono_ms':" INT ",'boot':" TEXT     \
+           ",'observer':" ANY_OBJECT ",'actor':" ANY_OBJECT                    \
+           ",'source':" ANY_OBJECT ",'action':" ANY_OBJECT                     \
+           ",'object':" ANY_OBJECT ",'params':" ANY_OBJECT                     \
+           ",'decision':" ANY_OBJECT ",'approval':" ANY_OBJECT                 \
+           ",'workorder':" TEXT ",'outcome':" ANY_OBJECT                       \
+           ",'links':" ANY_OBJECT ",'count':" INT ",'facts':" TEXT)
+#define USE                                                                    \
+    OBJECT("'usage':" TEXT ",'meter':" TEXT ",'quantity':" INT ",'unit':" TEXT \
+           ",'cost_nano':" INT ",'tenant':" TEXT_OR_NULL                       \
+           ",'project':" TEXT_OR_NULL ",'user':" TEXT_OR_NULL                  \
+           ",'workload':" TEXT_OR_NULL ",'class':" TEXT_OR_NULL                \
+           ",'pool':" TEXT_OR_NULL ",'model':" TEXT_OR_NULL                    \
+           ",'node':" TEXT_OR_NULL ",'card':" TEXT_OR_NULL)
+#define READY OBJECT("'ready':" BOOL ",'reason':" TEXT_OR_NULL)
+
+static const struct openapi_answer answers[] = {
+    { "GET", "/healthz", 200, TEXT_TYPE, NULL, 0 },
+    { "GET", "/readyz", 200, JSON_TYPE, READY, 503 },
+    { "GET", "/version", 200, JSON_TYPE,
+      OBJECT("'version':" TEXT ",'api':" TEXT), 0 },
+    { "GET", "/openapi.json", 200, JSON_TYPE, ANY_OBJECT, 0 },
+    { "POST", "/first-admin", 201, JSON_TYPE, REF("user"), 0 },
+    { "POST", "/agent/v1/enrol", 200, JSON_TYPE, ANY_OBJECT, 0 },
+    { "POST", "/agent/v1/sync", 200, JSON_TYPE, ANY_OBJECT, 0 },
+    { "GET", "/whoami", 200, JSON_TYPE,
+      OBJECT("'id':" TEXT ",'kind':" TEXT ",'name':" TEXT
+             ",'tenant':" TEXT_OR_NULL ",'tenant_name':" TEXT_OR_NULL
+             ",'credential':" TEXT_OR_NULL ",'proved':" TIME_OR_NULL
+             ",'expires':" TIME_OR_NULL ",'grants':" LIST_OF(GRANT_LINE)),
+      0 },
+    { "GET", "/can-i", 200, JSON_TYPE,
+      OBJECT("'allowed':" BOOL ",'outcome':" TEXT ",'verb':" TEXT
+             ",'steps':" LIST_OF(OBJECT("'check':" TEXT ",'passed':" BOOL
+                                        ",'object':" TEXT_OR_NULL
+                                        ",'why':" TEXT))),
+      0 },
+    { "POST", "/logout", 204, NULL, NULL, 0 },
+    { "POST", "/stepup", 204, NULL, NULL, 0 },
+    { "POST", "/password", 204, NULL, NULL, 0 },
+    { "POST", "/clock", 200, JSON_TYPE, OBJECT("'confirmed_ms':" INT), 0 },
+    { "GET", "/check", 200, JSON_TYPE,
+      OBJECT("'clean':" BOOL ",'broken':" INT
+             ",'items':" LIST_OF(OBJECT("'rule':" TEXT ",'object':" TEXT_OR_NULL
+                                        ",'text':" TEXT)) ",'looked':" INTS),
+      0 },
+    { "GET", "/metrics", 200, TEXT_TYPE, NULL, 0 },
+    { "GET", "/capacity", 200, JSON_TYPE,
+      OBJECT("'items':" LIST_OF(OBJECT("'pool':" TEXT ",'class':" TEXT
+                                       ",'total_cards':" INT
+                                       ",'free_cards':" INT))),
+      0 },
+    { "GET", "/audit", 200, JSON_TYPE,
+      OBJECT("'log':" TEXT ",'items':" LIST_OF(RECORD) ",'next':" INT
+                                                       ",'more':" BOOL),
+      0 },
+    { "GET", "/audit/checkpoint", 200, TEXT_TYPE, NULL, 0 },
+    { "GET", "/usage", 200, JSON_TYPE,
+      OBJECT("'from':" TIME ",'to':" TIME ",'currency':" TEXT ",'names':" NAMES
+             ",'items':" LIST_OF(USE)),
+      0 },
+    { "GET", "/workloads/{workload}/instances/{instance}/bindings", 0, NULL,
+      NULL, 0 },
+    { "GET", "/bindings", 200, JSON_TYPE,
+      OBJECT("'items':" LIST_OF(REF("binding")) ",'names':" NAMES
+                                                ",'complete':" BOOL),
+      0 },
+    { "GET", "/history", 200, JSON_TYPE,
+      OBJECT("'items':" LIST_OF(REF("workload"))), 0 },
+    { "POST", "/cancel", 200, JSON_TYPE, REF("workload"), 0 },
+    { "POST", "/hold", 200, JSON_TYPE, REF("workload"), 0 },
+    { "POST", "/release", 200, JSON_TYPE, REF("workload"), 0 },
+    { "GET", "/explain", 200, JSON_TYPE, EXPLAINED, 0 },
+    { "GET", "/log", 200, "application/octet-stream", NULL, 0 },
+};
+
+static const struct openapi_more mores[] = {
+    { "POST", "/login", KIND_SESSION,
+      "{'token':" TEXT ",'tenant':" TEXT_OR_NULL "}" },
+    { "POST", "/apikeys", KIND_APIKEY,
+      "{'key':{'type':['string','null'],'description':'the secret, shown "
+      "once'}}" },
+    { "POST", "/jointokens", KIND_JOINTOKEN,
+      "{'token':{'type':['string','null'],'description':'the secret, shown "
+      "once'}}" },
+    { "GET", ROUTE_ROOT "/cards", KIND_CARD,
+      "{'used_milli':" INT ",'held_milli':" INT ",'free_milli':" INT
+      ",'takes_work':" BOOL ",'node':" TEXT ",'pool':" TEXT
+      ",'holders':" LIST_OF(OBJECT("'milli':" INT ",'memory_mib':" INT
+                                   ",'binding':" TEXT ",'instance':" TEXT
+                                   ",'workload':" TEXT ",'project':" TEXT
+                                   ",'tenant':" TEXT)) "}" },
+};
+
+static bool
+ends_with(const char *text, const char *end)
+{
+    size_t size = strlen(text), tail = strlen(end);
+    return size >= tail && strcmp(text + size - tail, end) == 0;
+}
+
+const struct openapi_answer *
+openapi_answer_of(const struct route *route)
+{
+    for (size_t i = 0; i < sizeof answers / sizeof *answers; i++)
+        if (strcmp(answers[i].method, route->method) == 0 &&
+            ends_with(route->path, answers[i].end))
+            return answers[i].status == 0 ? NULL : &answers[i];
+    return NULL;
+}
+
+json_t *
+openapi_answer_schema(const char *schema)
+{
+    scoped_buffer text = { 0 };
+    for (const char *at = schema; *at != '\0'; at++)
+        buffer_add_byte(&text, *at == '\'' ? '"' : (unsigned char)*at);
+    json_t *value = json_loads(buffer_text(&text), 0, NULL);
+    assert(value != NULL);
+    return value;
+}
+
+const struct openapi_more *
+openapi_more_of(const struct route *route)
+{
+    for (size_t i = 0; i < sizeof mores / sizeof *mores; i++)
+        if (strcmp(mores[i].method, route->method) == 0 &&
+            ends_with(route->path, mores[i].end))
+            return &mores[i];
+    return NULL;
+}
