@@ -4,6 +4,7 @@
 # make test-unit       unit, store and simulation tests only
 # make test-fuzz       each fuzz target for FUZZ_SECONDS (10), with clang
 # make test-contract   the OpenAPI document linted, traffic checked against it
+# make test-contract   the OpenAPI document linted, traffic checked against it
 # make bench-commit    changes a second through the API (release build)
 # make lint            layers, purity, clang-tidy, cppcheck
 # make test-crash      disk faults, crash points and kills (tests/crash)
@@ -113,6 +114,9 @@ $(foreach d,$(patsubst %/,%,$(wildcard examples/*/)),$(if $(wildcard $(d)/*.c),$
 # Not part of ./check: it needs packages from npm, and says so without them.
 test-contract: all
 	@BUILD=$(BUILD) tests/contract/run
+# Not part of ./check: it needs packages from npm, and says so without them.
+test-contract: all
+	@BUILD=$(BUILD) tests/contract/run
 bench: $(BENCH)
 # What is measured is what is installed: the release build.
 ifeq ($(BUILD),release)
@@ -158,7 +162,7 @@ clean:
 	rm -rf build
 
 .SECONDARY:
-.PHONY: all tests bench bench-commit bench-read test test-unit test-stories fuzz test-fuzz lint clean \
+.PHONY: all tests bench bench-commit bench-read test test-contract test-unit test-stories fuzz test-fuzz lint clean \
         test-disk test-crash soak-crash test-mutants
 .DELETE_ON_ERROR:
 -include $(wildcard $(OUT)/*.d $(OUT)/*/*.d $(OUT)/*/*/*.d $(OUT)/*/*/*/*.d $(OUT)/*/*/*/*/*.d)
