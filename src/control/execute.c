@@ -38,15 +38,6 @@ describe_request(struct record *record, struct arena *arena,
     record->params.digest = arena_strdup(arena, text);
 }
 
-static const char *
-ref_text(struct loop *loop, struct arena *arena, struct ref ref)
-{
-    char text[ID_TEXT_MAX];
-
-    object_id_text(loop->world, ref, text);
-    return text[0] != '\0' ? arena_strdup(arena, text) : NULL;
-}
-
 /* Of a tenant the tenant, of everything else the platform. */
 static struct ref
 scope_of(struct loop *loop, struct ref ref)
@@ -219,9 +210,11 @@ record_refusal(struct loop *loop, struct arena *arena,
                      command->object, loop->clock.now_ms, NULL, NULL,
                      &verdict);
         record.decision.allow = verdict.outcome == ACCESS_ALLOWED;
-        record.decision.grant = ref_text(loop, arena, verdict.grant);
-        record.decision.ceiling = ref_text(loop, arena, verdict.ceiling);
-        record.decision.deny = ref_text(loop, arena, verdict.deny);
+        record.decision.grant =
+            object_id_copy(loop->world, verdict.grant, arena);
+        record.decision.ceiling =
+            object_id_copy(loop->world, verdict.ceiling, arena);
+        record.decision.deny = object_id_copy(loop->world, verdict.deny, arena);
     }
     journal_append(loop, arena, refusal.scope, &record, NULL);
 }
@@ -282,7 +275,8 @@ execute_read(struct loop *loop, struct arena *arena,
         return 0;
     fill_command(&record, loop, arena, command);
     describe_object(&record, arena, loop->world, command->object);
-    record.decision.grant = ref_text(loop, arena, granted_grant(granted));
+    record.decision.grant =
+        object_id_copy(loop->world, granted_grant(granted), arena);
     record_success(loop, arena, command, scope_of(loop, command->object),
                    &record, loop->batch->touch_count);
     return 0;
@@ -307,7 +301,8 @@ execute_write(struct loop *loop, struct arena *arena,
         /* Before it is applied: the command may delete its own object. */
         fill_command(&record, loop, arena, command);
         describe_object(&record, arena, loop->world, command->object);
-        record.decision.grant = ref_text(loop, arena, granted_grant(granted));
+        record.decision.grant =
+            object_id_copy(loop->world, granted_grant(granted), arena);
         loop_apply(loop, changes);
         CRASH_POINT("bulkheadd.applied");
         record_success(loop, arena, command, home, &record, from);

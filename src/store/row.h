@@ -20,10 +20,9 @@ const char *row_text(enum kind kind, const struct value *values,
 int64_t row_int(enum kind kind, const struct value *values, const char *name);
 
 /* The same JSON as object_json gives for an object in the world, without
- * what is derived there from other objects, and without the revision of what
- * is not below a tenant unless platform is true: no
- * FIELD_SECRET members, FIELD_PLATFORM ones only when platform is true.  A
- * new reference. */
+ * what is derived there from other objects: no FIELD_SECRET members; only
+ * when platform is true FIELD_PLATFORM ones and the revision of what is not
+ * below a tenant.  A new reference. */
 json_t *row_json(enum kind kind, const struct value *values, bool platform);
 
 /* SHA-256 over all columns in order, unambiguous: what the audit record says
