@@ -167,7 +167,8 @@
  *   (`conflict`) while an instance holds the card or a process is on it.
  *   -> {"uuid", "scrubbed_bytes", "method", "verified": true, "simulated"}
  * ---- {"op": "release_check", "instance", "incarnation"}
- *   After kill or remove: is any process left on the cards it had?
+ *   After kill or remove: is any process left on the cards it had?  What is
+ *   being started or runs is never released, whether it opened them or not.
  *   -> {"released": bool, "cards": [{"uuid", "processes": [as in cards]}]}
  *   An incarnation that never ran here has no cards and is released.
  */

@@ -174,13 +174,33 @@ cards_held(struct node *node, const char *id, int64_t incarnation)
     return cards != NULL ? cards : json_array();
 }
 
+/* A process need not have opened its cards yet: what is being started or runs
+ * has them all the same. */
+static bool
+is_alive(struct node *node, const char *id, int64_t incarnation)
+{
+    struct instance *at;
+    bool alive = false;
+
+    node_lock(node);
+    at = node_find(node, id);
+    if (at != NULL && at->incarnation == incarnation) {
+        if (!at->busy)
+            (void)instance_refresh(at, node->policy, node->mode, false);
+        alive = at->phase == INSTANCE_STARTING ||
+                at->phase == INSTANCE_RUNNING;
+    }
+    node_unlock(node);
+    return alive;
+}
+
 int
 card_release_check(struct node *node, const char *id, int64_t incarnation,
                    json_t **out, struct error *err)
 {
     scoped_json cards = cards_held(node, id, incarnation);
     scoped_json rows = json_array();
-    bool released = true;
+    bool released = !is_alive(node, id, incarnation);
     json_t *card;
     size_t i;
 

@@ -82,6 +82,14 @@ card() {
     [ "$status" = 7 ]
 }
 
+@test "what runs is not released, though it never opened its card" {
+    start idle 1 1 'sleep 100' "{\"cards\": [\"$A\"]}"
+    [ "$(op release_check idle 1 | jq .released)" = false ]
+    op kill idle 1
+    [ "$(op release_check idle 1 | jq .released)" = true ]
+    op remove idle 1
+}
+
 @test "[S45] a process on a card is seen with its owner; one that is nobody's makes it not free" {
     start one 1 1 'exec 5<>/dev/bulkhead/card0; echo open; sleep 100' "{\"cards\": [\"$A\"]}"
     says one 1 open
