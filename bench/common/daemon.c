@@ -161,9 +161,11 @@ daemon_ask(struct daemon *daemon, const char *method, const char *path,
     scoped_answer answer = { 0 };
     struct error err;
     json_error_t why;
+    int64_t start_us = clock_mono_us();
 
     if (send_to(daemon, method, path, body, &answer, &err) != 0)
         daemon_give_up(daemon, "%s %s: %s", method, path, err.text);
+    daemon->asked_us = clock_mono_us() - start_us;
     if (answer.status != status)
         daemon_give_up(daemon, "%s %s: %ld %s", method, path, answer.status,
                        buffer_text(&answer.body));

@@ -18,7 +18,8 @@ struct daemon {
     char program[300];
     char socket[256];
     pid_t pid;
-    char token[160]; /* of the administrator's session */
+    char token[160];  /* of the administrator's session */
+    int64_t asked_us; /* that the last daemon_ask waited for its answer */
 };
 
 /* home: a directory that must not exist yet; NULL: a new one below
