@@ -169,10 +169,10 @@ teardown() {
 }
 
 @test "after removal nothing of the instance is left on the machine" {
-    before=$(grep -c . /proc/self/mountinfo)
+    before=$(grep -c "$HOME_DIR" /proc/self/mountinfo)
     start one 1 1 'sleep 100' '{"network": {}, "cards": ["SIM-GPU-5b1c0000-1000"]}'
     op remove one 1
-    [ "$(grep -c . /proc/self/mountinfo)" = "$before" ]
+    [ "$(grep -c "$HOME_DIR" /proc/self/mountinfo)" = "$before" ]
     [ -z "$(ls "$HOME_DIR/state/instances")" ]
     [ -z "$(ls "$HOME_DIR/state/crun" "$HOME_DIR/state/exits" | grep -v :)" ]
     not ls -d /sys/fs/cgroup/*/brlife/brlife-* 2>/dev/null
