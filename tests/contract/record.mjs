@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// record.mjs OUT SOCKET...: stands before a control plane.  Each SOCKET is
+// record.mjs OUT PID SOCKET...: stands before a control plane.  Each SOCKET is
 // answered by what listens on SOCKET.r; every byte is passed on as it comes,
 // in both directions, and when a connection ends both sides of it are a file
-// in OUT.  Ends when the process that started it does.
+// in OUT.  Ends when process PID, which started it, does.
 import { chmodSync, rmSync, writeFileSync } from "node:fs";
 import { connect, createServer } from "node:net";
 
-const [out, ...sockets] = process.argv.slice(2);
-const parent = process.ppid;
+const [out, parent, ...sockets] = process.argv.slice(2);
 const limit = 8 * 1024 * 1024; // of one side of one connection
 let open = 0;
+let idle = 0; // tenths of a second since it ended
 let files = 0; // many small ones: a story may have limited their size
 
 function passOn(from, to, kept) {
@@ -47,6 +47,8 @@ function stand(path) {
 
 sockets.forEach(stand);
 setInterval(() => {
-  if (process.ppid !== parent && open === 0) process.kill(process.pid, "SIGKILL"); // an ordinary end removes the sockets, also a successor's
+  if (process.ppid === Number(parent)) return;
+  idle += 1;
+  if (open === 0 || idle > 20) process.kill(process.pid, "SIGKILL"); // an ordinary end removes the sockets, also a successor's
 }, 100);
 
