@@ -4,7 +4,6 @@
 # make test-unit       unit, store and simulation tests only
 # make test-fuzz       each fuzz target for FUZZ_SECONDS (10), with clang
 # make test-contract   the OpenAPI document linted, traffic checked against it
-# make test-contract   the OpenAPI document linted, traffic checked against it
 # make bench-commit    changes a second through the API (release build)
 # make lint            layers, purity, clang-tidy, cppcheck
 # make test-crash      disk faults, crash points and kills (tests/crash)
@@ -111,9 +110,6 @@ $(OUT)/$(1)/$(notdir $(1)): $(wildcard $(1)/*.c $(1)/*.h) Makefile
 endef
 $(foreach d,$(patsubst %/,%,$(wildcard examples/*/)),$(if $(wildcard $(d)/*.c),$(eval $(call example,$(d)))))
 
-# Not part of ./check: it needs packages from npm, and says so without them.
-test-contract: all
-	@BUILD=$(BUILD) tests/contract/run
 # Not part of ./check: it needs packages from npm, and says so without them.
 test-contract: all
 	@BUILD=$(BUILD) tests/contract/run
