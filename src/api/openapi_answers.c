@@ -29,17 +29,19 @@
     OBJECT("'node':" TEXT ",'dimension':" TEXT ",'quota':" TEXT                \
            ",'pool':" TEXT ",'class':" TEXT ",'need':" INT                     \
            ",'guaranteed':" INT ",'limit':" INT_OR_NULL ",'used':" INT)
+#define EXPLAINED_FILTER                                                       \
+    OBJECT("'filter':" TEXT ",'nodes':" INT ",'cards':" INT)
 #define EXPLAINED_POOL                                                         \
-    OBJECT(VERDICT                                                             \
-           ",'pool':" TEXT ",'starts':" BOOL ",'nodes':" INT ",'cards':" INT   \
-           ",'free':" INT ",'largest':" INT ",'fit':" INT                      \
-           ",'filters':" LIST_OF(                                              \
-               OBJECT("'filter':" TEXT ",'nodes':" INT                         \
-                      ",'cards':" INT)) ",'quotas':" LIST_OF(EXPLAINED_QUOTA))
+    OBJECT(VERDICT ",'pool':" TEXT ",'starts':" BOOL ",'nodes':" INT           \
+           ",'cards':" INT ",'free':" INT ",'largest':" INT ",'fit':" INT      \
+           ",'filters':" LIST_OF(EXPLAINED_FILTER)                             \
+           ",'quotas':" LIST_OF(EXPLAINED_QUOTA))
+#define EXPLAINED_CHANGE                                                       \
+    OBJECT("'changes':" LIST_OF(TEXT) ",'verified':" BOOL)
 #define EXPLAINED                                                              \
     OBJECT(VERDICT ",'state':" TEXT ",'waits_ms':" INT ",'ahead':" INT         \
-                   ",'pools':" LIST_OF(EXPLAINED_POOL) ",'nearest':" OBJECT(   \
-                       "'changes':" LIST_OF(TEXT) ",'verified':" BOOL))
+           ",'pools':" LIST_OF(EXPLAINED_POOL)                                 \
+           ",'nearest':" EXPLAINED_CHANGE)
 #define GRANT_LINE                                                             \
     OBJECT("'node':" TEXT_OR_NULL ",'role':" TEXT_OR_NULL                      \
            ",'to':" TIME_OR_NULL ",'at':" TEXT)
