@@ -21,9 +21,9 @@ int script_run(struct loop *loop, struct arena *arena, int number,
                struct error *err);
 /* How many of the first steps are done; -1 when there is a gap. */
 int script_done(const struct world *world);
-/* Asserts what must be there after the first `done` steps, and what must not;
- * after the last one. */
-void script_look(const struct world *world, int done);
-void script_look_at_end(const struct world *world);
+/* What is wrong after the first `done` steps, NULL: nothing; and after the last
+ * one. */
+const char *script_look(const struct world *world, int done);
+const char *script_look_at_end(const struct world *world);
 
 #endif

@@ -260,29 +260,35 @@ run_child(struct harness *harness, const struct vfs_plan *plan,
 
 struct view {
     struct check check;
-    const struct outcome *outcome;
-    int next; /* step to go on with */
+    int done;          /* steps, or -1 */
+    const char *wrong; /* NULL: nothing */
 };
 
-/* All that anybody was told is there, and of no step more or less. */
 static void
 look(struct loop *loop, struct arena *arena, void *data)
 {
     struct view *view = data;
     const struct world *world = loop_world(loop);
-    const struct outcome *outcome = view->outcome;
-    int done = script_done(world);
 
     (void)arena;
     check_world(&view->check, world);
-    assert_true(done >= 0);
-    if (done < outcome->number[TOLD_ANSWER] ||
-        done < outcome->number[TOLD_SEEN] || done < outcome->number[TOLD_SENT])
-        fail_msg("%d steps are stored; answered %d, shown %d, sent %d", done,
-                 outcome->number[TOLD_ANSWER], outcome->number[TOLD_SEEN],
-                 outcome->number[TOLD_SENT]);
-    script_look(world, done);
-    view->next = done;
+    view->done = script_done(world);
+    view->wrong = script_look(world, view->done);
+}
+
+/* All that anybody was told is there, and of no step more or less. */
+static void
+assert_told(const struct view *view, const struct outcome *outcome)
+{
+    const int *number = outcome->number;
+
+    if (view->done < number[TOLD_ANSWER] || view->done < number[TOLD_SEEN] ||
+        view->done < number[TOLD_SENT])
+        fail_msg("%d steps are stored; answered %d, shown %d, sent %d",
+                 view->done, number[TOLD_ANSWER], number[TOLD_SEEN],
+                 number[TOLD_SENT]);
+    if (view->wrong != NULL)
+        fail_msg("after %d steps: %s", view->done, view->wrong);
 }
 
 static void
@@ -319,9 +325,10 @@ go_on(struct loop *loop, struct arena *arena, void *data)
 static void
 look_at_end(struct loop *loop, struct arena *arena, void *data)
 {
+    const char **wrong = data;
+
     (void)arena;
-    (void)data;
-    script_look_at_end(loop_world(loop));
+    *wrong = script_look_at_end(loop_world(loop));
 }
 
 static void
@@ -329,15 +336,17 @@ assert_goes_on(struct harness *harness, const struct outcome *outcome)
 {
     struct view *view = memory_new(1, sizeof(*view));
 
-    view->outcome = outcome;
     harness_pass(1000000);
     harness_start(harness);
     assert_kept(harness, view);
-    for (int next = view->next; next < SCRIPT_STEPS; next++) {
+    assert_told(view, outcome);
+    for (int next = view->done; next < SCRIPT_STEPS; next++) {
         harness_pass(1000);
         harness_run(harness, go_on, &next);
     }
-    harness_run(harness, look_at_end, NULL);
+    harness_run(harness, look_at_end, &view->wrong);
+    if (view->wrong != NULL)
+        fail_msg("%s", view->wrong);
     assert_kept(harness, view);
     free(view);
 }
