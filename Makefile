@@ -152,6 +152,7 @@ test-mutants:
 lint:
 	@tools/check-layers
 	@tools/check-pure
+	@tools/check-compile
 	@tools/check-tidy
 	@tools/check-cppcheck
 clean:
