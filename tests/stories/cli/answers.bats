@@ -39,6 +39,8 @@ evil=$'red\e]0;owned\a\e[2J\x7f \u009b31m \u202egnp.exe'
     run "$data/bin/bulkhead" audit verify "$data/control/audit" --key "$data/people/other.key"
     [ "$status" != 0 ]
     "$data/bin/bulkhead-signer" --directory "$data/signer" --public-key bulkhead >"$data/people/audit.key"
+    # The outbox lays records down about once a second.
+    soon grep -rq tenant.create "$data/control/audit"
     cp -r "$data/control/audit" "$data/people/audit"
     find "$data/people/audit" -type f -size +64c ! -name '*.key' -exec sed -i 's/tenant.create/tenant.delete/' {} +
     refused 9 "$data/bin/bulkhead" audit verify "$data/people/audit" --key "$data/people/audit.key"

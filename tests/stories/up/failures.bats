@@ -101,8 +101,7 @@ admin() {
     # In a session of its own, as at a terminal: the signal reaches all of it.
     setsid env --default-signal=INT ./up --start >"$BATS_TEST_TMPDIR/said" 2>&1 3>&- &
     up=$!
-    for _ in $(seq 600); do grep -q '^== start' "$BATS_TEST_TMPDIR/said" && break; sleep 0.05; done
-    sleep 0.3
+    for _ in $(seq 3000); do grep -q '^== start' "$BATS_TEST_TMPDIR/said" && break; sleep 0.01; done
     kill -INT -- "-$up"
     status=0
     wait $up || status=$?
