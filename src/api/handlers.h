@@ -64,6 +64,7 @@ HANDLER_WRITE(work_delete)
 HANDLER_WRITE(work_cancel)
 HANDLER_WRITE(work_hold)
 HANDLER_WRITE(work_release)
+HANDLER_WRITE(work_take_off)
 HANDLER_READ(work_explain)
 HANDLER_READ(work_queue)
 HANDLER_READ(work_queue_all)
@@ -106,5 +107,6 @@ extern const struct body_field login_body[];
 extern const struct body_field first_admin_body[];
 extern const struct body_field stepup_body[];
 extern const struct body_field password_body[];
+extern const struct body_field take_off_body[];
 
 #endif

@@ -29,6 +29,11 @@ const struct body_field password_body[] = {
     {NULL, BODY_TEXT, false, NULL},
 };
 
+const struct body_field take_off_body[] = {
+    {"reason", BODY_TEXT, true, "why, for the workload's owner"},
+    {NULL, BODY_TEXT, false, NULL},
+};
+
 /* clang-format off */
 #define READ(m, p, v, k, f, q, h, hist, s)                                    \
     {.method = #m, .path = ROUTE_ROOT p, .form = ROUTE_READ,                  \

@@ -47,6 +47,17 @@ work_release(const struct granted *granted, struct changes *changes,
 }
 
 int
+work_take_off(const struct granted *granted, struct changes *changes,
+              struct exchange *exchange, struct error *err)
+{
+    const char *reason =
+        json_string_value(json_object_get(exchange->body, "reason"));
+
+    return submit_take_off(granted, changes, granted_object(granted), reason,
+                           err);
+}
+
+int
 work_explain(const struct granted *granted, struct exchange *exchange,
              struct error *err)
 {

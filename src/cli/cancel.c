@@ -7,13 +7,16 @@
 /* cancel, hold and release: one POST below the workload each.  What became
  * of it is the state that the answer has. */
 static int
-act(const struct cli *cli, const char *verb, struct error *err)
+act(const struct cli *cli, const char *verb, const char *reason,
+    struct error *err)
 {
     struct client_call call = { .method = "POST" };
     scoped_json body = json_object();
     scoped_json answer = NULL;
     const char *path, *state;
 
+    if (reason != NULL)
+        (void)json_object_set_new(body, "reason", json_string(reason));
     if (place_object(cli, KIND_WORKLOAD, cli->words[0], &path, err) != 0)
         return -1;
     call.body = body;
@@ -31,20 +34,37 @@ act(const struct cli *cli, const char *verb, struct error *err)
 static int
 cancel(struct cli *cli, struct error *err)
 {
-    return act(cli, "cancel", err);
+    return act(cli, "cancel", NULL, err);
 }
 
 static int
 hold(struct cli *cli, struct error *err)
 {
-    return act(cli, "hold", err);
+    return act(cli, "hold", NULL, err);
 }
 
 static int
 release(struct cli *cli, struct error *err)
 {
-    return act(cli, "release", err);
+    return act(cli, "release", NULL, err);
 }
+
+static int
+release_workload(struct cli *cli, struct error *err)
+{
+    const char *reason = cli_option(cli, "reason");
+
+    if (reason != NULL)
+        return act(cli, "take-off", reason, err);
+    (void)error_set(err, ERROR_INVALID, "--reason is needed");
+    return error_help(err, "its owner is told why: --reason \"fans of n4 "
+                           "are failing\"");
+}
+
+static const struct command_option release_options[] = {
+    { "reason", 'r', "TEXT", "why, for the workload's owner" },
+    { 0 },
+};
 
 const struct command command_cancel = {
     .verb = "cancel",
@@ -74,4 +94,18 @@ const struct command command_release = {
     .words_min = 1,
     .words_max = 1,
     .run = release,
+};
+
+const struct command command_release_workload = {
+    .verb = "release",
+    .noun = "workload",
+    .words = "WORKLOAD",
+    .help = "Take a running workload off its cards (operators).",
+    .more = "It gets notice and grace, is submitted again through the gate, "
+            "and its cards are\nscrubbed before another tenant gets them. "
+            "Needs a fresh proof of identity\n(`bulkhead stepup`).",
+    .options = release_options,
+    .words_min = 1,
+    .words_max = 1,
+    .run = release_workload,
 };

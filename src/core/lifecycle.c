@@ -210,6 +210,7 @@ backoff(int64_t failures)
 struct outcome {
     bool all_good;  /* every one ran and ended with 0 */
     bool over_time; /* stopped for its longest run time */
+    bool by_hand;   /* stopped by an operator */
     const struct instance *failed; /* the first that failed by itself */
     int64_t bad_starts; /* attempts, all of the workload */
 };
@@ -245,6 +246,8 @@ outcome_of(const struct changes *changes, const struct workload *workload)
             outcome.all_good = false;
         if (strcmp(instance->want_reason, "max-run-time") == 0)
             outcome.over_time = true;
+        if (strcmp(instance->want_reason, LIFECYCLE_BY_HAND) == 0)
+            outcome.by_hand = true;
         if (failed_by_itself(instance) &&
             (outcome.failed == NULL ||
              instance->ended_ms < outcome.failed->ended_ms))
@@ -356,7 +359,9 @@ settle(struct changes *changes, struct ref ref)
             end(changes, ref, WORKLOAD_SUCCEEDED, "");
         else
             submit_again(changes, ref, 0,
-                         "it was stopped to make room for others");
+                         outcome.by_hand
+                             ? "an operator took it off its cards"
+                             : "it was stopped to make room for others");
     } else {
         settle_run(changes, ref, &outcome);
     }

@@ -20,6 +20,9 @@
  * incarnation.
  */
 
+/* What the notice says when an operator takes work off its cards. */
+#define LIFECYCLE_BY_HAND "released"
+
 #define EXIT_CHECKPOINTED 75 /* sysexits EX_TEMPFAIL: saved, run me again */
 
 /* ref is the instance.  The runner is at it; then the process runs. */

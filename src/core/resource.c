@@ -295,10 +295,19 @@ void
 rules_block(const struct edit *edit, struct blockers *blockers,
             struct ref ref)
 {
-    const struct object *object = world_object(edit->world, ref);
+    const struct instance *instance = world_instance(edit->world, ref);
+    const struct object *object;
     size_t used = strlen(blockers->names);
     char id[ID_TEXT_MAX];
 
+    if (instance != NULL && instance->state == INSTANCE_RELEASED)
+        return;
+    if (instance != NULL)
+        ref = instance->object.parent;
+    if (blockers->count > 0 && ref_equal(ref, blockers->last))
+        return;
+    object = world_object(edit->world, ref);
+    blockers->last = ref;
     blockers->count++;
     if (!access_visible(edit->granted, ref) ||
         used + NAME_MAX_SIZE + 40 > sizeof(blockers->names))

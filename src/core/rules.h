@@ -87,10 +87,12 @@ int rules_settle_list(const struct edit *edit, struct blob **list,
 /* What stands in the way of a deletion.  Zero-initialise. */
 struct blockers {
     size_t count;
+    struct ref last;
     char names[256];
 };
 
-/* Notes an object; it is named when the actor sees it. */
+/* Notes an object; it is named when the actor sees it.  An instance stands
+ * for its workload, and one that has given everything back for nothing. */
 void rules_block(const struct edit *edit, struct blockers *blockers,
                  struct ref ref);
 /* All children of a kind, apart from deleted ones. */

@@ -126,6 +126,17 @@ rules_update_node(const struct edit *edit, const void *before, void *image,
     return 0;
 }
 
+/* What has ended there is history: it leaves the memory, not the store. */
+static void
+evict_ended(struct changes *changes, struct ref node)
+{
+    world_each_index(changes->world, KIND_INSTANCE, 0, node, instance) {
+        world_each_child(changes->world, KIND_BINDING, instance, binding)
+            change_evict(changes, binding);
+        change_evict(changes, instance);
+    }
+}
+
 int
 rules_delete_node(const struct edit *edit, struct ref ref, struct error *err)
 {
@@ -140,6 +151,7 @@ rules_delete_node(const struct edit *edit, struct ref ref, struct error *err)
             rules_block(edit, &blockers, world_parent(edit->world, at));
     if (rules_blocked(&blockers, err) != 0)
         return -1;
+    evict_ended(edit->changes, ref);
     world_each_child(edit->world, KIND_CARD, ref, card)
         rules_drop_children(edit->changes, KIND_ALARM, card);
     rules_drop_children(edit->changes, KIND_CARD, ref);

@@ -275,6 +275,46 @@ submit_release(const struct granted *granted, struct changes *changes,
     return 0;
 }
 
+/* What the owner may know: the rule, why, and what it cost. */
+static void
+prove_taken_off(struct changes *changes, const struct workload *workload,
+                const char *reason, struct buffer *text)
+{
+    scoped_json proof = json_pack(
+        "{s:s, s:s, s:I, s:I}", "rule", "manual-release", "reason", reason,
+        "checkpoint_ms", (json_int_t)workload->checkpoint_ms, "time_ms",
+        (json_int_t)changes->context.now_ms);
+
+    json_write(text, proof);
+}
+
+int
+submit_take_off(const struct granted *granted, struct changes *changes,
+                struct ref ref, const char *reason, struct error *err)
+{
+    const struct workload *present = find(granted, ref, err);
+    scoped_buffer proof = { 0 };
+
+    if (present == NULL)
+        return -1;
+    if (reason[0] == '\0')
+        return error_field(err, "/reason",
+                           "/reason is empty: its owner has to know why");
+    if (schema_check_text("/reason", reason, 201, err) < 0)
+        return -1;
+    if (present->state == WORKLOAD_PREEMPTING ||
+        present->state == WORKLOAD_CANCELLING)
+        return error_set(err, ERROR_CONFLICT,
+                         "it is being stopped already: its cards come back "
+                         "when that is confirmed");
+    if (!lifecycle_is_live(present->state))
+        return refuse_state(present, "released: it holds no cards", err);
+    prove_taken_off(changes, present, reason, &proof);
+    lifecycle_stop(changes, ref, WORKLOAD_PREEMPTING, LIFECYCLE_BY_HAND,
+                   buffer_text(&proof));
+    return 0;
+}
+
 /* Bindings and instances are history: they leave the memory, not the store. */
 static void
 retire_instance(struct changes *changes, struct ref instance)

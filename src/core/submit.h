@@ -26,6 +26,11 @@ int submit_hold(const struct granted *granted, struct changes *changes,
                 struct ref ref, struct error *err);
 int submit_release(const struct granted *granted, struct changes *changes,
                    struct ref ref, struct error *err);
+/* An operator takes running work off its cards: notice and grace, then the
+ * gate again.  The cards go through their handover as after any end.  reason:
+ * 1 to 200 characters, for the workload's owner. */
+int submit_take_off(const struct granted *granted, struct changes *changes,
+                    struct ref ref, const char *reason, struct error *err);
 /* Only finished work can be deleted; its bindings stay in the store. */
 int submit_delete(const struct granted *granted, struct changes *changes,
                   struct ref ref, struct error *err);
