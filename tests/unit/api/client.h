@@ -2,6 +2,7 @@
 #ifndef TESTS_UNIT_API_CLIENT_H
 #define TESTS_UNIT_API_CLIENT_H
 
+#include "api/route.h"
 #include "api/server.h"
 #include "base/file.h"
 #include "base/http.h"
@@ -221,6 +222,28 @@ join(struct place *place, const char *tenant, const char *name,
     }
     free(id);
     return log_in(place, tenant, name);
+}
+
+/* A body with the fields that the route needs; NULL: it takes none. */
+static inline const char *
+client_body(const struct route *route, const char *text, char out[512])
+{
+    size_t used = 1;
+    if (route->flags & ROUTE_CONTENT)
+        return "{}";
+    if (route->body == NULL)
+        return NULL;
+    out[0] = '{';
+    for (const struct body_field *field = route->body; field->name != NULL;
+         field++)
+        if (field->required)
+            used += (size_t)snprintf(
+                out + used, 512 - used,
+                field->type == BODY_TEXT ? "%s\"%s\":\"%s\""
+                                         : "%s\"%s\":1",
+                used > 1 ? "," : "", field->name, text);
+    (void)snprintf(out + used, 512 - used, "}");
+    return out;
 }
 
 #endif

@@ -64,14 +64,6 @@ answer_of(long status)
     return memory_strdup(buffer_text(&text));
 }
 
-static const char *
-body_for(const struct route *route)
-{
-    if (route->flags & ROUTE_CONTENT)
-        return "{}";
-    return route->body != NULL ? "{\"password\":\"" PASSWORD "\"}" : NULL;
-}
-
 /* What stands for {kind}: an id or name of vision, or one that never was. */
 static bool
 fill(char *out, size_t size, enum kind kind, bool names, bool never)
@@ -131,16 +123,16 @@ walk(const char *token, enum kind hidden, bool names)
     size_t walked = 0;
     for (size_t i = 0; i < route_count; i++) {
         const struct route *route = &route_table[i];
-        char path[600], none[600];
+        char path[600], none[600], text[512];
         if (!path_of(route, hidden, names, false, path) ||
             !path_of(route, hidden, names, true, none))
             continue;
-        long status = send(token, route->method, path, body_for(route));
+        const char *body = client_body(route, PASSWORD, text);
+        long status = send(token, route->method, path, body);
         char *real = answer_of(status);
         if (status != 404)
             fail_msg("%s %s: %s", route->method, path, real);
-        char *never = answer_of(send(token, route->method, none,
-                                     body_for(route)));
+        char *never = answer_of(send(token, route->method, none, body));
         assert_string_equal(real, never);
         free(real);
         free(never);

@@ -59,27 +59,17 @@ fill_path(const struct route *route, const struct side *tenant,
     return true;
 }
 
-static const char *
-body_for(const struct route *route)
-{
-    if (route->flags & ROUTE_CONTENT)
-        return "{}";
-    if (route->body != NULL)
-        return "{\"password\":\"" PASSWORD "\"}";
-    return NULL;
-}
-
 /* Sends as the asker; the comparable part of the answer goes to out. */
 static long
 try_route(const char *token, const struct route *route, const char *path,
           struct buffer *out)
 {
     struct place *place = &estate.place;
-    char full[600];
+    char full[600], body_text[512];
     (void)snprintf(full, sizeof full, "=%s", path);
     place->headers[0] = "If-Match: *";
-    long status =
-        client_send(place, token, route->method, full, body_for(route));
+    long status = client_send(place, token, route->method, full,
+                              client_body(route, PASSWORD, body_text));
     buffer_clear(out);
     buffer_printf(out, "%ld\n", status);
     for (const char *at = buffer_text(&place->last.headers); *at != '\0';) {
