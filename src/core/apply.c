@@ -188,9 +188,11 @@ apply_one(struct world *world, struct changes *changes, size_t number)
             raise_revision(world, slot->scope,
                            !scope_seen(changes, number, slot->scope));
     if (change->op != CHANGE_PUT) {
+        trail_add(world, slot, TRAIL_GONE);
         remove_object(world, change->ref);
         return;
     }
+    trail_add(world, slot, change->created ? TRAIL_CREATED : TRAIL_CHANGED);
     slot->revision = change->revision;
     memcpy(change->image, slot, schema_get((enum kind)change->ref.kind)->size);
 }

@@ -12,15 +12,24 @@
 
 /* --- start --- */
 
+/* The numbers that the last instance of this set got. */
+struct taken {
+    int64_t uid, address;
+};
+
 static struct instance *
-add_instance(struct estate *estate, struct changes *changes,
+add_instance(const struct estate *estate, struct changes *changes,
              const struct workload *workload,
              const struct place_request *request, uint32_t site,
-             int64_t number)
+             int64_t number, struct taken *taken)
 {
     char name[NAME_MAX_SIZE];
     struct instance *instance;
 
+    taken->uid = numbers_uid(&estate->numbers, taken->uid);
+    taken->address = numbers_address(&estate->numbers, request->tenant,
+                                     taken->address);
+    assert(taken->uid > 0 && taken->address > 0);
     (void)snprintf(name, sizeof(name), "%" PRId64 "-%" PRId64,
                    workload->attempt, number);
     instance = change_create(changes, KIND_INSTANCE,
@@ -30,20 +39,18 @@ add_instance(struct estate *estate, struct changes *changes,
     instance->incarnation = 1;
     instance->node = estate->sites[site].node;
     instance->assigned_ms = changes->context.now_ms;
-    instance->uid_base = estate_next_uid(estate);
-    instance->address = estate_next_address(estate, request->tenant);
+    instance->uid_base = taken->uid;
+    instance->address = taken->address;
     instance->project = workload->object.parent;
     instance->pool = request->pool;
     instance->class = workload->class;
     instance->cpu_milli = workload->cpu_milli;
     instance->memory_mib = workload->memory_mib;
-    assert(instance->uid_base > 0 && instance->address > 0);
-    estate_take_node(estate, site, workload->cpu_milli, workload->memory_mib);
     return instance;
 }
 
 static void
-bind(struct estate *estate, struct changes *changes,
+bind(struct changes *changes,
      const struct workload *workload, const struct place_request *request,
      struct ref instance, const struct part *part, int64_t milli)
 {
@@ -69,8 +76,6 @@ bind(struct estate *estate, struct changes *changes,
     binding->user = workload->user;
     binding->pool = request->pool;
     binding->class = workload->class;
-    estate_take(estate, part->card, request->tenant, milli,
-                binding->memory_mib);
 }
 
 /* Volumes that lie nowhere yet come to the node of their first user. */
@@ -109,38 +114,29 @@ begin_attempt(struct changes *changes, struct ref ref)
 }
 
 void
-assign_start(struct estate *estate, struct changes *changes,
+assign_start(const struct estate *estate, struct changes *changes,
              const struct workload *present,
              const struct place_request *request,
              const struct placement *placement)
 {
     struct ref self = present->object.self;
     struct workload *workload;
+    struct taken taken = { 0 };
 
-    assign_drop(estate, changes, self);
+    lifecycle_drop_holds(changes, self);
     workload = begin_attempt(changes, self);
     for (size_t i = 0; i < placement->count; i++) {
         const struct seat *seat = &placement->seats[i];
         struct ref instance =
             add_instance(estate, changes, workload, request, seat->site,
-                         (int64_t)i)
+                         (int64_t)i, &taken)
                 ->object.self;
 
         for (size_t k = 0; k < seat->part_count; k++)
-            bind(estate, changes, workload, request, instance,
+            bind(changes, workload, request, instance,
                  &estate->parts[seat->parts[k]], seat->milli);
         settle_volumes(changes, workload, estate->sites[seat->site].node);
     }
-}
-
-void
-assign_drop(struct estate *estate, struct changes *changes,
-            struct ref workload)
-{
-    if (ref_is_none(world_first_child(changes->world, KIND_HOLD, workload)))
-        return;
-    estate_drop_holds(estate, workload);
-    lifecycle_drop_holds(changes, workload);
 }
 
 /* --- nominate --- */
@@ -160,10 +156,10 @@ claim_json(const struct world *world, const char *rule,
 /* What the victim may know: its own node's numbers and the rule, nothing of
  * whom it makes room for. */
 static void
-stop_victim(struct estate *estate, struct changes *changes,
+stop_victim(const struct estate *estate, struct changes *changes,
             const struct reclaim_victim *victim)
 {
-    struct run *run = &estate->runs[victim->run];
+    const struct run *run = &estate->runs[victim->run];
     scoped_buffer text = { 0 };
     scoped_json proof = claim_json(changes->world,
                                    reclaim_rule_text(victim->rule),
@@ -179,7 +175,6 @@ stop_victim(struct estate *estate, struct changes *changes,
     json_write(&text, proof);
     lifecycle_stop(changes, run->workload, WORKLOAD_PREEMPTING, "preempted",
                    buffer_text(&text));
-    estate_leave(estate, run);
 }
 
 /* The last deadline of those who make room, so that the nomination outlives
@@ -204,7 +199,7 @@ last_deadline(const struct estate *estate, const struct changes *changes,
 }
 
 static void
-hold_parts(struct estate *estate, struct changes *changes,
+hold_parts(const struct estate *estate, struct changes *changes,
            const struct workload *workload,
            const struct place_request *request,
            const struct placement *placement, int64_t expires_ms)
@@ -223,11 +218,7 @@ hold_parts(struct estate *estate, struct changes *changes,
             hold->milli = seat->milli;
             hold->memory_mib = place_memory(request->class, part);
             hold->expires_ms = expires_ms;
-            estate_hold(estate, part->card, request->tenant, hold->milli,
-                        hold->memory_mib);
         }
-        estate_hold_node(estate, seat->site, workload->cpu_milli,
-                         workload->memory_mib);
     }
 }
 
@@ -289,22 +280,8 @@ prove(struct changes *changes, struct workload *workload,
     change_doc(changes, &workload->proof, buffer_text(&text));
 }
 
-/* The same amounts as an estate made from the holds would count. */
-static void
-promise(struct estate *estate, const struct changes *changes,
-        const struct workload *workload, const struct place_request *request,
-        const struct placement *placement)
-{
-    const struct part *first = &estate->parts[placement->seats[0].parts[0]];
-    struct demand demand;
-
-    quota_demand(changes->world, workload, request->pool, first->memory_mib,
-                 &demand);
-    quota_charge(changes->world, &demand, &estate->promised, 1);
-}
-
 void
-assign_nominate(struct estate *estate, struct changes *changes,
+assign_nominate(const struct estate *estate, struct changes *changes,
                 const struct workload *present, const struct demand *demand,
                 const struct place_request *request,
                 const struct reclaim_plan *plan)
@@ -317,7 +294,7 @@ assign_nominate(struct estate *estate, struct changes *changes,
     struct workload *workload;
     struct verdict verdict;
 
-    assign_drop(estate, changes, self);
+    lifecycle_drop_holds(changes, self);
     for (size_t i = 0; i < plan->count; i++)
         stop_victim(estate, changes, &plan->victims[i]);
     workload = change_update(changes, self);
@@ -327,5 +304,4 @@ assign_nominate(struct estate *estate, struct changes *changes,
         prove(changes, workload, demand, plan);
     hold_parts(estate, changes, workload, request, &plan->placement,
                expires_ms);
-    promise(estate, changes, workload, request, &plan->placement);
 }

@@ -1,540 +1,709 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/estate.h"
 
+#include <assert.h>
 #include <string.h>
 
+#include "core/estate_private.h"
 #include "core/lifecycle.h"
 
-/* Host uids: 65,536 for each instance, from where the runners' default policy
- * begins, below 2^32. */
-#define UID_FIRST INT64_C(1000013824)
-#define UID_STEP INT64_C(65536)
-#define UID_SLOTS 50000
-/* Host numbers in a tenant's network; 1 is the gateway. */
-#define ADDRESS_FIRST 2
-#define ADDRESS_SLOTS 64999
+/* --- tables --- */
 
-/* Small numbers in use; nothing below `low` is free. */
-struct bits {
-    uint64_t *word;
-    uint32_t slots;
-    uint32_t low;
-    uint32_t used;
-};
-
-struct numbers {
-    struct bits uids;
-    struct bits *addresses; /* by index of the tenant's ref */
-    size_t tenant_count;
-};
-
-static void
-bits_init(struct bits *bits, struct arena *arena, uint32_t slots)
+void *
+estate_grow(struct estate *estate, void *table, size_t *room, size_t need,
+            size_t size)
 {
-    bits->word = arena_alloc(arena, (slots + 63) / 64 * sizeof(uint64_t));
-    bits->slots = slots;
-    bits->low = 0;
-    bits->used = 0;
+    size_t larger = *room > 0 ? *room : 64;
+    char *copy;
+
+    if (need <= *room)
+        return table;
+    while (larger < need)
+        larger *= 2;
+    copy = arena_alloc(estate->arena, larger * size);
+    if (*room > 0)
+        memcpy(copy, table, *room * size);
+    *room = larger;
+    return copy;
 }
 
-static void
-bits_set(struct bits *bits, int64_t slot)
-{
-    uint64_t bit = UINT64_C(1) << (slot & 63);
-
-    if (slot < 0 || slot >= (int64_t)bits->slots ||
-        (bits->word[slot / 64] & bit) != 0)
-        return;
-    bits->word[slot / 64] |= bit;
-    bits->used++;
-}
-
-static int64_t
-bits_take(struct bits *bits)
-{
-    for (; bits->low < bits->slots; bits->low++)
-        if ((bits->word[bits->low / 64] >> (bits->low % 64) & 1) == 0) {
-            bits_set(bits, bits->low);
-            return bits->low;
-        }
-    return -1;
-}
-
-static struct bits *
-addresses_of(struct estate *estate, struct ref tenant)
-{
-    struct bits *bits;
-
-    if (tenant.index >= estate->numbers->tenant_count)
-        return NULL;
-    bits = &estate->numbers->addresses[tenant.index];
-    if (bits->word == NULL)
-        bits_init(bits, estate->arena, ADDRESS_SLOTS);
-    return bits;
-}
-
-int64_t
-estate_next_uid(struct estate *estate)
-{
-    int64_t slot = bits_take(&estate->numbers->uids);
-
-    return slot < 0 ? -1 : UID_FIRST + slot * UID_STEP;
-}
-
-int64_t
-estate_next_address(struct estate *estate, struct ref tenant)
-{
-    struct bits *bits = addresses_of(estate, tenant);
-    int64_t slot = bits != NULL ? bits_take(bits) : -1;
-
-    return slot < 0 ? -1 : slot + ADDRESS_FIRST;
-}
-
-bool
-estate_has_numbers(struct estate *estate, struct ref tenant,
-                   int64_t instances)
-{
-    const struct bits *uids = &estate->numbers->uids;
-    const struct bits *addresses = addresses_of(estate, tenant);
-
-    return addresses != NULL && instances <= uids->slots - uids->used &&
-           instances <= addresses->slots - addresses->used;
-}
-
-/* --- nodes and cards --- */
-
-/* The largest index among the refs of a kind, and one more. */
-static size_t
-index_bound(const struct world *world, enum kind kind)
-{
-    size_t bound = 1;
-
-    world_each(world, kind, ref)
-        if (ref.index >= bound)
-            bound = (size_t)ref.index + 1;
-    return bound;
-}
-
+/* The place of an index in a map whose new places say "none". */
 static uint32_t *
-new_map(struct arena *arena, size_t count)
+map_place(struct estate *estate, uint32_t **map, size_t *room, uint32_t index)
 {
-    uint32_t *map = arena_alloc(arena, count * sizeof(*map));
+    size_t before = *room;
 
-    for (size_t i = 0; i < count; i++)
-        map[i] = ESTATE_NONE;
-    return map;
+    *map = estate_grow(estate, *map, room, (size_t)index + 1, sizeof(**map));
+    for (size_t i = before; i < *room; i++)
+        (*map)[i] = ESTATE_NONE;
+    return &(*map)[index];
+}
+
+void
+estate_mark(struct estate *estate, struct marks *marks, uint32_t number)
+{
+    marks->flags = estate_grow(estate, marks->flags, &marks->flag_room,
+                               (size_t)number + 1, 1);
+    if (marks->flags[number] != 0)
+        return;
+    marks->flags[number] = 1;
+    marks->list = estate_grow(estate, marks->list, &marks->room,
+                              marks->count + 1, sizeof(*marks->list));
+    marks->list[marks->count++] = number;
 }
 
 static void
-add_part(struct estate *estate, uint32_t site_index, struct ref ref)
+mark_site(struct estate *estate, uint32_t site)
 {
-    struct site *site = &estate->sites[site_index];
-    const struct card *card = world_card(estate->world, ref);
-    size_t number = estate->part_count++;
-    struct part *part = &estate->parts[number];
-
-    part->card = ref;
-    part->memory_mib = card->memory_mib;
-    part->site = site_index;
-    part->island = (uint32_t)number;
-    part->used_milli = card->used_milli;
-    part->used_memory_mib = card->used_memory_mib;
-    part->held_milli = card->held_milli;
-    part->held_memory_mib = card->held_memory_mib;
-    for (size_t i = site->first; i < number; i++)
-        if (strcmp(world_card(estate->world, estate->parts[i].card)->island,
-                   card->island) == 0) {
-            part->island = estate->parts[i].island;
-            break;
-        }
-    site->count++;
-    estate->part_of[ref.index] = (uint32_t)number;
+    if (site != ESTATE_NONE)
+        estate_mark(estate, &estate->inside->sites, site);
 }
 
 static void
-add_sites(struct estate *estate, int64_t lease_ms)
+mark_run(struct estate *estate, struct ref workload)
 {
-    const struct world *world = estate->world;
-
-    estate->sites = arena_alloc(estate->arena,
-                                world_count(world, KIND_NODE) *
-                                    sizeof(*estate->sites));
-    estate->parts = arena_alloc(estate->arena,
-                                world_count(world, KIND_CARD) *
-                                    sizeof(*estate->parts));
-    estate->site_of_count = index_bound(world, KIND_NODE);
-    estate->site_of = new_map(estate->arena, estate->site_of_count);
-    estate->part_of_count = index_bound(world, KIND_CARD);
-    estate->part_of = new_map(estate->arena, estate->part_of_count);
-    world_each(world, KIND_NODE, ref) {
-        uint32_t number = (uint32_t)estate->site_count++;
-        struct site *site = &estate->sites[number];
-        const struct node *node = world_node(world, ref);
-
-        site->node = ref;
-        site->pool = node->object.parent;
-        site->first = estate->part_count;
-        site->used_cpu = node->used_cpu_milli;
-        site->used_memory = node->used_memory_mib;
-        site->fresh = lease_ms == 0 ||
-                      (node->seen_ms > 0 &&
-                       estate->now_ms - node->seen_ms <= lease_ms);
-        estate->site_of[ref.index] = number;
-        world_each_child(world, KIND_CARD, ref, card)
-            add_part(estate, number, card);
-    }
+    if (workload.kind == KIND_WORKLOAD && workload.index != 0)
+        estate_mark(estate, &estate->inside->runs, workload.index);
 }
 
 uint32_t
 estate_part(const struct estate *estate, struct ref card)
 {
-    return card.index < estate->part_of_count ? estate->part_of[card.index]
-                                              : ESTATE_NONE;
+    return card.index < estate->inside->part_of_room
+               ? estate->inside->part_of[card.index]
+               : ESTATE_NONE;
 }
 
 uint32_t
 estate_site(const struct estate *estate, struct ref node)
 {
-    return node.index < estate->site_of_count ? estate->site_of[node.index]
-                                              : ESTATE_NONE;
+    return node.index < estate->inside->site_of_room
+               ? estate->inside->site_of[node.index]
+               : ESTATE_NONE;
 }
 
-/* --- who has what --- */
+struct estate_pool
+estate_pool(const struct estate *estate, struct ref pool)
+{
+    return pool.index < estate->pool_room ? estate->pools[pool.index]
+                                          : (struct estate_pool){ 0 };
+}
 
-/* Will this instance give its cards back soon?  One whose time is long over
- * is not counted on: its node may never answer. */
-static bool
-is_leaving(const struct estate *estate, const struct instance *instance,
-           int64_t patience_ms)
+static void
+touch(struct estate *estate, uint32_t number, struct ref pool)
+{
+    estate->touched[estate->touched_count++ % ESTATE_TOUCHED] = number;
+    estate->pools =
+        estate_grow(estate, estate->pools, &estate->pool_room,
+                    (size_t)pool.index + 1, sizeof(*estate->pools));
+    estate->pools[pool.index].changed++;
+}
+
+/* --- live instances --- */
+
+bool
+estate_is_leaving(const struct estate *estate,
+                  const struct instance *instance, int64_t *due_out)
 {
     int64_t since = instance->state == INSTANCE_EXITED ? instance->ended_ms
                                                        : instance->deadline_ms;
 
+    *due_out = 0;
     if (instance->state == INSTANCE_LOST)
         return false;
     if (instance->state != INSTANCE_EXITED && instance->want == WANT_RUN)
         return false;
-    return since == 0 || estate->now_ms < since + patience_ms;
+    if (since == 0)
+        return true;
+    *due_out = since + estate->inside->patience_ms;
+    return estate->now_ms < *due_out;
 }
 
 static void
-charge_instance(const struct instance *instance, struct demand *demand)
+stay_end(struct estate *estate, struct stay *stay)
 {
-    demand->project = instance->project;
-    demand->pool = instance->pool;
-    demand->class = instance->class;
-    demand->of[DIMENSION_CPU] += instance->cpu_milli;
-    demand->of[DIMENSION_MEMORY] += instance->memory_mib;
-    demand->of[DIMENSION_INSTANCES] += 1;
-}
+    struct estate_inside *inside = estate->inside;
 
-static void
-charge_binding(const struct binding *binding, struct demand *demand)
-{
-    demand->of[DIMENSION_CARDS] += binding->milli;
-    demand->of[DIMENSION_ACCEL_MEMORY] += binding->memory_mib;
-}
-
-static void
-leave_instance(struct estate *estate, const struct instance *instance)
-{
-    struct demand demand = { 0 };
-    uint32_t site = estate_site(estate, instance->node);
-
-    charge_instance(instance, &demand);
-    world_each_child(estate->world, KIND_BINDING, instance->object.self, ref) {
-        const struct binding *binding = world_binding(estate->world, ref);
-        uint32_t part = estate_part(estate, binding->card);
-
-        if (binding->to_ms != 0 || part == ESTATE_NONE)
-            continue;
-        charge_binding(binding, &demand);
-        estate->parts[part].leaving_milli += binding->milli;
-        estate->parts[part].leaving_memory_mib += binding->memory_mib;
+    if (stay->site != ESTATE_NONE) {
+        if (stay->previous != 0)
+            inside->stays[stay->previous].next = stay->next;
+        else
+            inside->extras[stay->site].stays = stay->next;
+        if (stay->next != 0)
+            inside->stays[stay->next].previous = stay->previous;
     }
-    if (site != ESTATE_NONE) {
-        estate->sites[site].leaving_cpu += instance->cpu_milli;
-        estate->sites[site].leaving_memory += instance->memory_mib;
-    }
-    quota_charge(estate->world, &demand, &estate->leaving, -1);
+    numbers_mark(&estate->numbers, stay->tenant, stay->uid_base, stay->address,
+                 false);
+    mark_site(estate, stay->site);
+    mark_run(estate, stay->workload);
+    *stay = (struct stay){ 0 };
 }
 
 static void
-add_instances(struct estate *estate, int64_t patience_ms)
+stay_begin(struct estate *estate, struct stay *stay,
+           const struct instance *instance)
 {
-    world_each(estate->world, KIND_INSTANCE, ref) {
-        const struct instance *instance = world_instance(estate->world, ref);
-        struct bits *addresses;
+    struct estate_inside *inside = estate->inside;
+    uint32_t index = instance->object.self.index;
+    uint32_t *first;
 
-        if (instance->state == INSTANCE_RELEASED)
-            continue;
-        bits_set(&estate->numbers->uids,
-                 (instance->uid_base - UID_FIRST) / UID_STEP);
-        addresses = addresses_of(estate, instance->object.scope);
-        if (addresses != NULL)
-            bits_set(addresses, instance->address - ADDRESS_FIRST);
-        world_each_child(estate->world, KIND_BINDING, ref, child) {
-            const struct binding *binding =
-                world_binding(estate->world, child);
-            uint32_t part = estate_part(estate, binding->card);
-
-            if (binding->to_ms == 0 && part != ESTATE_NONE)
-                estate->parts[part].tenant = instance->object.scope;
-        }
-        if (is_leaving(estate, instance, patience_ms))
-            leave_instance(estate, instance);
-    }
-}
-
-static struct use *
-add_use(struct estate *estate)
-{
-    if (estate->use_count == estate->use_room) {
-        size_t room = estate->use_room > 0 ? estate->use_room * 2 : 256;
-        struct use *uses = arena_alloc(estate->arena, room * sizeof(*uses));
-
-        if (estate->use_count > 0)
-            memcpy(uses, estate->uses, estate->use_count * sizeof(*uses));
-        estate->uses = uses;
-        estate->use_room = room;
-    }
-    return &estate->uses[estate->use_count++];
-}
-
-static void
-add_uses(struct estate *estate, struct run *run,
-         const struct instance *instance)
-{
-    uint32_t site = estate_site(estate, instance->node);
-
-    if (site == ESTATE_NONE)
+    *stay = (struct stay){ .seq = instance->object.seq,
+                           .site = estate_site(estate, instance->node),
+                           .tenant = instance->object.scope,
+                           .workload = instance->object.parent,
+                           .uid_base = instance->uid_base,
+                           .address = instance->address };
+    numbers_mark(&estate->numbers, stay->tenant, stay->uid_base, stay->address,
+                 true);
+    if (stay->site == ESTATE_NONE)
         return;
-    charge_instance(instance, &run->demand);
-    *add_use(estate) = (struct use){ site, ESTATE_NONE, 0,
-                                     instance->memory_mib,
-                                     instance->cpu_milli };
-    world_each_child(estate->world, KIND_BINDING, instance->object.self, ref) {
-        const struct binding *binding = world_binding(estate->world, ref);
-        uint32_t part = estate_part(estate, binding->card);
-
-        if (binding->to_ms != 0 || part == ESTATE_NONE)
-            continue;
-        charge_binding(binding, &run->demand);
-        *add_use(estate) = (struct use){ site, part, binding->milli,
-                                         binding->memory_mib, 0 };
-    }
-    run->count = estate->use_count - run->first;
+    first = &inside->extras[stay->site].stays;
+    stay->next = *first;
+    if (*first != 0)
+        inside->stays[*first].previous = index;
+    *first = index;
 }
 
+static void
+note_instance(struct estate *estate, struct ref ref)
+{
+    struct estate_inside *inside = estate->inside;
+    const struct instance *instance = world_instance(estate->world, ref);
+    bool live = instance != NULL && instance->state != INSTANCE_RELEASED;
+    struct stay *stay;
+
+    inside->stays = estate_grow(estate, inside->stays, &inside->stay_room,
+                                (size_t)ref.index + 1, sizeof(*stay));
+    stay = &inside->stays[ref.index];
+    if (stay->seq != 0 && (!live || instance->object.seq != stay->seq))
+        stay_end(estate, stay);
+    if (!live)
+        return;
+    if (stay->seq == 0)
+        stay_begin(estate, stay, instance);
+    mark_site(estate, stay->site);
+    mark_run(estate, stay->workload);
+}
+
+/* --- deriving a site --- */
+
+/* The holds on a card: for whom, and the CPU and memory of instances that
+ * begin with one.  All cards of an instance lie on one node. */
+static void
+derive_holds(const struct estate *estate, struct site *site,
+             struct part *parts, size_t number)
+{
+    const struct world *world = estate->world;
+    struct part *part = &parts[number];
+
+    world_each_index(world, KIND_HOLD, 0, part->card, ref) {
+        struct ref workload_ref = world_parent(world, ref);
+        const struct workload *workload = world_workload(world, workload_ref);
+        const struct class *class =
+            workload != NULL ? world_class(world, workload->class) : NULL;
+        int64_t count = class != NULL && class->form == FORM_WHOLE &&
+                                class->count > 0
+                            ? class->count
+                            : 1;
+        int64_t before = 0;
+
+        part->hold_tenant = world_object(world, ref)->scope;
+        if (workload == NULL)
+            continue;
+        for (size_t i = 0; count > 1 && i < number; i++)
+            if (parts[i].held_milli > 0)
+                world_each_index(world, KIND_HOLD, 0, parts[i].card, other)
+                    before += ref_equal(world_parent(world, other),
+                                        workload_ref);
+        if (before % count != 0)
+            continue;
+        site->held_cpu += workload->cpu_milli;
+        site->held_memory += workload->memory_mib;
+    }
+}
+
+static void
+derive_part(const struct estate *estate, uint32_t number, size_t first,
+            struct part *parts, size_t at)
+{
+    const struct card *card = world_card(estate->world, parts[at].card);
+    struct part *part = &parts[at];
+
+    part->memory_mib = card->memory_mib;
+    part->site = number;
+    part->island = (uint32_t)(first + at);
+    part->health = card->health;
+    part->handover = card->handover;
+    part->missing = card->missing;
+    part->foreign = card->foreign;
+    part->last_tenant = card->last_tenant;
+    part->used_milli = card->used_milli;
+    part->used_memory_mib = card->used_memory_mib;
+    part->held_milli = card->held_milli;
+    part->held_memory_mib = card->held_memory_mib;
+    for (size_t i = 0; i < at; i++)
+        if (strcmp(world_card(estate->world, parts[i].card)->island,
+                   card->island) == 0) {
+            part->island = parts[i].island;
+            break;
+        }
+}
+
+static void
+add_tenant(const struct estate *estate, struct site *site, struct ref ref)
+{
+    const struct tenant *tenant = world_tenant(estate->world, ref);
+    struct ref *places[] = { &site->tenant, &site->secluded };
+    bool *more[] = { &site->shared, &site->secluded_more };
+
+    /* The smallest is kept, so that the order of the list does not matter. */
+    for (int i = 0; i < 2; i++) {
+        if (i == 1 && (tenant == NULL ||
+                       tenant->isolation == ISOLATION_NAMESPACE))
+            continue;
+        if (!ref_is_none(*places[i]) && !ref_equal(*places[i], ref))
+            *more[i] = true;
+        if (ref_is_none(*places[i]) || ref.index < places[i]->index)
+            *places[i] = ref;
+    }
+}
+
+static void
+derive_stay(struct estate *estate, struct site *site, struct part *parts,
+            size_t count, struct ref ref)
+{
+    const struct instance *instance = world_instance(estate->world, ref);
+    struct stay *stay = &estate->inside->stays[ref.index];
+    int64_t due_ms;
+    bool leaving = estate_is_leaving(estate, instance, &due_ms);
+
+    add_tenant(estate, site, instance->object.scope);
+    if (leaving) {
+        site->leaving_cpu += instance->cpu_milli;
+        site->leaving_memory += instance->memory_mib;
+        if (due_ms != 0 && due_ms != stay->due_ms) {
+            due_add(&estate->inside->due, due_ms, ref);
+            stay->due_ms = due_ms;
+        }
+    }
+    world_each_child(estate->world, KIND_BINDING, ref, child) {
+        const struct binding *binding = world_binding(estate->world, child);
+
+        if (binding->to_ms != 0)
+            continue;
+        for (size_t i = 0; i < count; i++) {
+            if (!ref_equal(parts[i].card, binding->card))
+                continue;
+            parts[i].tenant = instance->object.scope;
+            if (leaving) {
+                parts[i].leaving_milli += binding->milli;
+                parts[i].leaving_memory_mib += binding->memory_mib;
+            }
+        }
+    }
+}
+
+/* A site whose lease is over is looked at again and again, another one when
+ * its lease would be over. */
+static void
+derive_lease(struct estate *estate, uint32_t number, struct site *site,
+             const struct node *node)
+{
+    struct estate_inside *inside = estate->inside;
+    struct site_extra *extra = &inside->extras[number];
+    int64_t due_ms = node->seen_ms + inside->lease_ms + 1;
+
+    site->fresh = inside->lease_ms == 0 ||
+                  (node->seen_ms > 0 && estate->now_ms < due_ms);
+    if (inside->lease_ms == 0)
+        return;
+    if (!site->fresh) {
+        estate_mark(estate, &inside->stale, number);
+    } else if (extra->due_ms <= estate->now_ms) {
+        due_add(&inside->due, due_ms, site->node);
+        extra->due_ms = due_ms;
+    }
+}
+
+/* Are these the cards that lie in the site's places, in this order? */
 static bool
-is_stopping(int state)
+same_cards(const struct estate *estate, const struct site *site,
+           const struct part *parts, size_t count)
 {
-    return state == WORKLOAD_PREEMPTING || state == WORKLOAD_CANCELLING;
+    if (site->count != count)
+        return false;
+    for (size_t i = 0; i < count; i++)
+        if (!ref_equal(estate->parts[site->first + i].card, parts[i].card))
+            return false;
+    return true;
+}
+
+/* Gives the cards their places; the runs on the site have to find them. */
+static void
+lay_out(struct estate *estate, uint32_t number, const struct part *parts,
+        size_t count)
+{
+    struct estate_inside *inside = estate->inside;
+    struct site *site = &estate->sites[number];
+
+    for (size_t i = site->first; i < site->first + site->count; i++) {
+        uint32_t index = estate->parts[i].card.index;
+
+        if (inside->part_of[index] == i)
+            inside->part_of[index] = ESTATE_NONE;
+        memset(&estate->parts[i], 0, sizeof(*estate->parts));
+    }
+    if (count > site->room) {
+        site->room = site->room > 0 ? count * 2 : count;
+        site->first = estate->part_count;
+        estate->part_count += site->room;
+        estate->parts =
+            estate_grow(estate, estate->parts, &inside->part_room,
+                        estate->part_count, sizeof(*estate->parts));
+    }
+    site->count = count;
+    for (size_t i = 0; i < count; i++)
+        *map_place(estate, &inside->part_of, &inside->part_of_room,
+                   parts[i].card.index) = (uint32_t)(site->first + i);
+    for (uint32_t stay = inside->extras[number].stays; stay != 0;
+         stay = inside->stays[stay].next)
+        mark_run(estate, inside->stays[stay].workload);
+}
+
+/* The cards of a node in the order of seq, in scratch memory. */
+static struct part *
+list_cards(const struct estate *estate, struct ref node, struct arena *scratch,
+           size_t *count_out)
+{
+    struct part *parts;
+    size_t count = 0;
+
+    if (ref_is_none(node))
+        return NULL;
+    world_each_child(estate->world, KIND_CARD, node, ref)
+        count++;
+    parts = arena_alloc(scratch, count * sizeof(*parts));
+    *count_out = count;
+    count = 0;
+    world_each_child(estate->world, KIND_CARD, node, ref)
+        parts[count++].card = ref;
+    return parts;
 }
 
 static void
-add_runs(struct estate *estate, int64_t patience_ms)
+derive_site(struct estate *estate, uint32_t number, struct arena *scratch)
 {
-    const struct world *world = estate->world;
+    struct estate_inside *inside = estate->inside;
+    struct ref ref = estate->sites[number].node;
+    const struct node *node = world_node(estate->world, ref);
+    struct ref pool = estate->sites[number].pool;
+    struct site *site, next;
+    size_t count = 0;
+    struct part *parts = list_cards(estate, ref, scratch, &count);
 
-    estate->run_room = world_count(world, KIND_WORKLOAD);
-    estate->runs = arena_alloc(estate->arena,
-                               estate->run_room * sizeof(*estate->runs));
-    world_each(world, KIND_WORKLOAD, ref) {
-        const struct workload *workload = world_workload(world, ref);
-        const struct priority *priority;
-        struct run *run;
+    if (!same_cards(estate, &estate->sites[number], parts, count)) {
+        lay_out(estate, number, parts, count);
+        inside->extras[number].forced = true;
+    }
+    site = &estate->sites[number];
+    memset(&next, 0, sizeof(next));
+    next.node = ref;
+    next.first = site->first;
+    next.count = count;
+    next.room = site->room;
+    if (node != NULL) {
+        pool = next.pool = node->object.parent;
+        next.state = node->state;
+        next.cpu_milli = node->cpu_milli;
+        next.memory_mib = node->memory_mib;
+        next.used_cpu = node->used_cpu_milli;
+        next.used_memory = node->used_memory_mib;
+        derive_lease(estate, number, &next, node);
+    }
+    for (size_t i = 0; i < count; i++) {
+        derive_part(estate, number, site->first, parts, i);
+        if (parts[i].held_milli > 0)
+            derive_holds(estate, &next, parts, i);
+    }
+    for (uint32_t stay = inside->extras[number].stays; stay != 0;
+         stay = inside->stays[stay].next)
+        derive_stay(estate, &next, parts, count,
+                    (struct ref){ KIND_INSTANCE, stay });
+    if (inside->extras[number].forced ||
+        memcmp(site, &next, sizeof(next)) != 0 ||
+        (count > 0 && memcmp(&estate->parts[site->first], parts,
+                             count * sizeof(*parts)) != 0))
+        touch(estate, number, pool);
+    inside->extras[number].forced = false;
+    memcpy(site, &next, sizeof(next));
+    if (count > 0)
+        memcpy(&estate->parts[site->first], parts, count * sizeof(*parts));
+}
 
-        if (!lifecycle_is_live(workload->state))
+/* --- steps of the trail --- */
+
+static void
+add_site(struct estate *estate, struct ref node)
+{
+    struct estate_inside *inside = estate->inside;
+    uint32_t number = (uint32_t)estate->site_count++;
+    size_t room = inside->site_room;
+
+    estate->sites = estate_grow(estate, estate->sites, &room,
+                                estate->site_count, sizeof(*estate->sites));
+    inside->extras =
+        estate_grow(estate, inside->extras, &inside->site_room,
+                    estate->site_count, sizeof(*inside->extras));
+    estate->sites[number].node = node;
+    estate->sites[number].pool = world_parent(estate->world, node);
+    inside->extras[number].forced = true;
+    *map_place(estate, &inside->site_of, &inside->site_of_room, node.index) =
+        number;
+    mark_site(estate, number);
+}
+
+static void
+note_node(struct estate *estate, const struct trail_step *step)
+{
+    uint32_t number = estate_site(estate, step->ref);
+
+    if (step->op == TRAIL_CREATED) {
+        add_site(estate, step->ref);
+        return;
+    }
+    mark_site(estate, number);
+    if (step->op == TRAIL_GONE && number != ESTATE_NONE) {
+        estate->sites[number].node = (struct ref){ 0 };
+        estate->inside->site_of[step->ref.index] = ESTATE_NONE;
+    }
+}
+
+static void
+note_card(struct estate *estate, struct ref node)
+{
+    uint32_t number = estate_site(estate, node);
+
+    if (number == ESTATE_NONE)
+        return;
+    estate->inside->extras[number].forced = true;
+    mark_site(estate, number);
+}
+
+/* A binding or hold: its card's site, its instance, its workload. */
+static void
+note_part(struct estate *estate, const struct trail_step *step)
+{
+    uint32_t part = estate_part(estate, step->target);
+
+    if (part != ESTATE_NONE)
+        mark_site(estate, estate->parts[part].site);
+    if (step->parent.kind == KIND_INSTANCE)
+        note_instance(estate, step->parent);
+    else
+        mark_run(estate, step->parent);
+}
+
+static void
+note_tenant(struct estate *estate, struct ref tenant)
+{
+    for (size_t i = 0; i < estate->site_count; i++)
+        if (estate->sites[i].shared ||
+            ref_equal(estate->sites[i].tenant, tenant))
+            mark_site(estate, (uint32_t)i);
+}
+
+static void
+mark_all(struct estate *estate)
+{
+    for (size_t i = 0; i < estate->site_count; i++)
+        mark_site(estate, (uint32_t)i);
+    for (size_t i = 0; i < estate->run_count; i++)
+        mark_run(estate, estate->runs[i].workload);
+}
+
+static void
+read_platform(struct estate *estate)
+{
+    const struct platform *platform =
+        world_platform(estate->world, world_platform_ref(estate->world));
+
+    estate->inside->patience_ms = platform != NULL ? platform->hold_ms : 0;
+    estate->inside->lease_ms = platform != NULL ? platform->lease_ms : 0;
+}
+
+void
+estate_note(struct estate *estate, const struct trail_step *step)
+{
+    switch (step->ref.kind) {
+    case KIND_PLATFORM:
+        read_platform(estate);
+        mark_all(estate);
+        break;
+    case KIND_CLASS:
+        mark_all(estate);
+        break;
+    case KIND_NODE:
+        note_node(estate, step);
+        break;
+    case KIND_CARD:
+        note_card(estate, step->parent);
+        break;
+    case KIND_INSTANCE:
+        note_instance(estate, step->ref);
+        mark_run(estate, step->parent);
+        break;
+    case KIND_BINDING:
+    case KIND_HOLD:
+        note_part(estate, step);
+        break;
+    case KIND_TENANT:
+        note_tenant(estate, step->ref);
+        break;
+    case KIND_WORKLOAD:
+        mark_run(estate, step->ref);
+        break;
+    default:
+        estate_run_note(estate, step);
+        break;
+    }
+}
+
+/* --- time --- */
+
+static void
+note_time(struct estate *estate)
+{
+    struct estate_inside *inside = estate->inside;
+    struct marks *stale = &inside->stale;
+    struct due_entry entry;
+    size_t kept = 0;
+
+    while (due_take(&inside->due, estate->now_ms, &entry)) {
+        if (entry.ref.kind == KIND_NODE)
+            mark_site(estate, estate_site(estate, entry.ref));
+        else
+            note_instance(estate, entry.ref);
+    }
+    for (size_t i = 0; i < stale->count; i++) {
+        uint32_t number = stale->list[i];
+        const struct node *node =
+            world_node(estate->world, estate->sites[number].node);
+
+        if (node != NULL &&
+            (node->seen_ms == 0 ||
+             estate->now_ms > node->seen_ms + inside->lease_ms)) {
+            stale->list[kept++] = number;
             continue;
-        run = &estate->runs[estate->run_count++];
-        priority = world_priority(world, workload->priority);
-        run->workload = ref;
-        run->priority = priority != NULL ? priority->value : 0;
-        run->leaving = is_stopping(workload->state);
-        run->first = estate->use_count;
-        run->demand.asked_pool = workload->pool;
-        run->demand.of[DIMENSION_WORKLOADS] = 1;
-        world_each_child(world, KIND_INSTANCE, ref, child) {
-            const struct instance *instance = world_instance(world, child);
-
-            if (instance->state != INSTANCE_RELEASED &&
-                !is_leaving(estate, instance, patience_ms))
-                add_uses(estate, run, instance);
         }
+        stale->flags[number] = 0;
+        mark_site(estate, number);
     }
-}
-
-/* --- holds --- */
-
-/* Calls for each hold of a workload; first: it begins an instance, whose CPU
- * and memory are kept on that node too. */
-static void
-each_hold(struct estate *estate, struct ref ref,
-          void (*step)(struct estate *estate, const struct workload *workload,
-                       const struct hold *hold, bool first, int sign),
-          int sign)
-{
-    const struct workload *workload = world_workload(estate->world, ref);
-    const struct class *class;
-    int64_t number = 0, count = 1;
-
-    if (workload == NULL)
-        return;
-    class = world_class(estate->world, workload->class);
-    if (class != NULL && class->form == FORM_WHOLE && class->count > 0)
-        count = class->count;
-    world_each_child(estate->world, KIND_HOLD, ref, child) {
-        const struct hold *hold = world_hold(estate->world, child);
-
-        if (estate_part(estate, hold->card) != ESTATE_NONE)
-            step(estate, workload, hold, number % count == 0, sign);
-        number++;
-    }
-}
-
-static void
-keep_hold(struct estate *estate, const struct workload *workload,
-          const struct hold *hold, bool first, int sign)
-{
-    struct part *part = &estate->parts[estate_part(estate, hold->card)];
-    struct site *site = &estate->sites[part->site];
-
-    part->hold_tenant = sign > 0 ? workload->object.scope
-                                 : (part->held_milli > hold->milli
-                                        ? part->hold_tenant
-                                        : (struct ref){ 0 });
-    if (sign < 0) {
-        part->held_milli -= hold->milli;
-        part->held_memory_mib -= hold->memory_mib;
-    }
-    if (first) {
-        site->held_cpu += sign * workload->cpu_milli;
-        site->held_memory += sign * workload->memory_mib;
-    }
-}
-
-static void
-own_hold(struct estate *estate, const struct workload *workload,
-         const struct hold *hold, bool first, int sign)
-{
-    struct part *part = &estate->parts[estate_part(estate, hold->card)];
-    struct site *site = &estate->sites[part->site];
-
-    part->own_milli += sign * hold->milli;
-    part->own_memory_mib += sign * hold->memory_mib;
-    if (first) {
-        site->own_cpu += sign * workload->cpu_milli;
-        site->own_memory += sign * workload->memory_mib;
-    }
-}
-
-/* What nominated work will use counts as used for everybody else. */
-static void
-promise_in(const struct estate *estate, struct ledger *ledger, struct ref ref,
-           int sign)
-{
-    const struct workload *workload = world_workload(estate->world, ref);
-    struct ref first = world_first_child(estate->world, KIND_HOLD, ref);
-    const struct part *part;
-    struct demand demand;
-
-    if (workload == NULL || ref_is_none(first))
-        return;
-    if (estate_part(estate, world_hold(estate->world, first)->card) ==
-        ESTATE_NONE)
-        return;
-    part = &estate->parts[estate_part(
-        estate, world_hold(estate->world, first)->card)];
-    quota_demand(estate->world, workload, estate->sites[part->site].pool,
-                 part->memory_mib, &demand);
-    quota_charge(estate->world, &demand, ledger, sign);
-}
-
-static void
-promise(struct estate *estate, struct ref ref, int sign)
-{
-    promise_in(estate, &estate->promised, ref, sign);
+    stale->count = kept;
 }
 
 void
-estate_earlier(const struct estate *estate, struct ref workload,
-               struct ledger *ledger_out)
+estate_settle(struct estate *estate, int64_t now_ms)
 {
-    const struct world *world = estate->world;
-    struct ref hold = world_first_child(world, KIND_HOLD, workload);
+    struct estate_inside *inside = estate->inside;
+    scoped_arena scratch = NULL;
 
-    ledger_copy(ledger_out, &estate->promised, estate->arena);
-    for (; !ref_is_none(hold); hold = world_next(world, hold)) {
-        struct ref other = world_parent(world, hold);
-
-        if (!ref_equal(other, workload) &&
-            ref_equal(hold, world_first_child(world, KIND_HOLD, other)))
-            promise_in(estate, ledger_out, other, -1);
+    estate->now_ms = now_ms;
+    note_time(estate);
+    if (inside->sites.count > 0)
+        scratch = arena_new();
+    for (size_t i = 0; i < inside->sites.count; i++) {
+        inside->sites.flags[inside->sites.list[i]] = 0;
+        derive_site(estate, inside->sites.list[i], scratch);
     }
-}
-
-static void
-add_holds(struct estate *estate)
-{
-    world_each(estate->world, KIND_HOLD, ref) {
-        struct ref workload = world_parent(estate->world, ref);
-
-        if (!ref_equal(ref, world_first_child(estate->world, KIND_HOLD,
-                                              workload)))
-            continue;
-        each_hold(estate, workload, keep_hold, 1);
-        promise(estate, workload, 1);
+    inside->sites.count = 0;
+    for (size_t i = 0; i < inside->runs.count; i++) {
+        inside->runs.flags[inside->runs.list[i]] = 0;
+        estate_run_derive(estate, inside->runs.list[i]);
     }
+    inside->runs.count = 0;
 }
 
-void
-estate_own(struct estate *estate, struct ref workload, bool on)
-{
-    each_hold(estate, workload, own_hold, on ? 1 : -1);
-    promise(estate, workload, on ? -1 : 1);
-}
-
-void
-estate_drop_holds(struct estate *estate, struct ref workload)
-{
-    each_hold(estate, workload, keep_hold, -1);
-    promise(estate, workload, -1);
-}
+/* --- the first load --- */
 
 struct estate *
 estate_new(struct arena *arena, const struct world *world, int64_t now_ms)
 {
-    const struct platform *platform =
-        world_platform(world, world_platform_ref(world));
-    int64_t patience_ms = platform != NULL ? platform->hold_ms : 0;
     struct estate *estate = arena_alloc(arena, sizeof(*estate));
+    struct estate_inside *inside = arena_alloc(arena, sizeof(*inside));
 
     estate->arena = arena;
     estate->world = world;
     estate->now_ms = now_ms;
+    estate->inside = inside;
     ledger_init(&estate->promised, arena);
     ledger_init(&estate->leaving, arena);
-    estate->numbers = arena_alloc(arena, sizeof(*estate->numbers));
-    bits_init(&estate->numbers->uids, arena, UID_SLOTS);
-    estate->numbers->tenant_count = index_bound(world, KIND_TENANT);
-    estate->numbers->addresses =
-        arena_alloc(arena, estate->numbers->tenant_count *
-                               sizeof(*estate->numbers->addresses));
-    add_sites(estate, platform != NULL ? platform->lease_ms : 0);
-    add_instances(estate, patience_ms);
-    add_runs(estate, patience_ms);
-    add_holds(estate);
+    ledger_init(&estate->balance, arena);
+    ledger_init(&inside->one, arena);
+    numbers_init(&estate->numbers, arena);
+    due_init(&inside->due, arena);
+    estate->touched =
+        arena_alloc(arena, ESTATE_TOUCHED * sizeof(*estate->touched));
+    read_platform(estate);
+    world_each(world, KIND_NODE, ref)
+        add_site(estate, ref);
+    world_each(world, KIND_INSTANCE, ref)
+        note_instance(estate, ref);
+    world_each(world, KIND_WORKLOAD, ref)
+        if (lifecycle_is_live(world_workload(world, ref)->state))
+            mark_run(estate, ref);
+    world_each(world, KIND_HOLD, ref)
+        mark_run(estate, world_parent(world, ref));
+    estate_settle(estate, now_ms);
     return estate;
 }
 
-/* --- trials and decisions --- */
+/* --- trials --- */
+
+void
+estate_own(struct estate *estate, struct ref ref, bool on)
+{
+    const struct world *world = estate->world;
+    const struct workload *workload = world_workload(world, ref);
+    const struct class *class =
+        workload != NULL ? world_class(world, workload->class) : NULL;
+    uint32_t run = estate_run(estate, ref);
+    int64_t count = 1, number = 0, sign = on ? 1 : -1;
+
+    if (class != NULL && class->form == FORM_WHOLE && class->count > 0)
+        count = class->count;
+    world_each_child(world, KIND_HOLD, ref, child) {
+        const struct hold *hold = world_hold(world, child);
+        uint32_t at = estate_part(estate, hold->card);
+        struct part *part = &estate->parts[at];
+        struct site *site;
+
+        if (at == ESTATE_NONE)
+            continue;
+        part->own_milli += sign * hold->milli;
+        part->own_memory_mib += sign * hold->memory_mib;
+        if (number++ % count != 0)
+            continue;
+        site = &estate->sites[part->site];
+        site->own_cpu += sign * workload->cpu_milli;
+        site->own_memory += sign * workload->memory_mib;
+    }
+    for (size_t i = 0; run != ESTATE_NONE && i < estate->runs[run].share_count;
+         i++) {
+        const struct share *share = &estate->runs[run].shares[i];
+        struct ref quota = { KIND_QUOTA, share->quota };
+
+        if (share->leaving)
+            continue;
+        ledger_add(&estate->promised, quota, -sign * share->amount);
+        ledger_add(&estate->balance, quota, -sign * share->amount);
+    }
+}
 
 void
 estate_gain(struct estate *estate, const struct run *run, int sign)
 {
-    for (size_t i = run->first; i < run->first + run->count; i++) {
-        const struct use *use = &estate->uses[i];
+    for (size_t i = 0; i < run->count; i++) {
+        const struct use *use = &run->uses[i];
 
         if (use->part == ESTATE_NONE) {
             estate->sites[use->site].gain_cpu += sign * use->cpu_milli;
@@ -544,60 +713,4 @@ estate_gain(struct estate *estate, const struct run *run, int sign)
             estate->parts[use->part].gain_memory_mib += sign * use->memory_mib;
         }
     }
-}
-
-void
-estate_leave(struct estate *estate, struct run *run)
-{
-    for (size_t i = run->first; i < run->first + run->count; i++) {
-        const struct use *use = &estate->uses[i];
-
-        if (use->part == ESTATE_NONE) {
-            estate->sites[use->site].leaving_cpu += use->cpu_milli;
-            estate->sites[use->site].leaving_memory += use->memory_mib;
-        } else {
-            estate->parts[use->part].leaving_milli += use->milli;
-            estate->parts[use->part].leaving_memory_mib += use->memory_mib;
-        }
-    }
-    run->leaving = true;
-    quota_charge(estate->world, &run->demand, &estate->leaving, -1);
-}
-
-void
-estate_take(struct estate *estate, struct ref card, struct ref tenant,
-            int64_t milli, int64_t memory_mib)
-{
-    struct part *part = &estate->parts[estate_part(estate, card)];
-
-    part->tenant = tenant;
-    part->used_milli += milli;
-    part->used_memory_mib += memory_mib;
-}
-
-void
-estate_take_node(struct estate *estate, uint32_t site, int64_t cpu_milli,
-                 int64_t memory_mib)
-{
-    estate->sites[site].used_cpu += cpu_milli;
-    estate->sites[site].used_memory += memory_mib;
-}
-
-void
-estate_hold(struct estate *estate, struct ref card, struct ref tenant,
-            int64_t milli, int64_t memory_mib)
-{
-    struct part *part = &estate->parts[estate_part(estate, card)];
-
-    part->hold_tenant = tenant;
-    part->held_milli += milli;
-    part->held_memory_mib += memory_mib;
-}
-
-void
-estate_hold_node(struct estate *estate, uint32_t site, int64_t cpu_milli,
-                 int64_t memory_mib)
-{
-    estate->sites[site].held_cpu += cpu_milli;
-    estate->sites[site].held_memory += memory_mib;
 }

@@ -2,39 +2,59 @@
 #ifndef CORE_ESTATE_H
 #define CORE_ESTATE_H
 
+#include "core/due.h"
 #include "core/ledger.h"
+#include "core/numbers.h"
 #include "core/quota.h"
-#include "core/world.h"
+#include "core/trail.h"
 
 /*
  * What is free where, what is being given back, and who has what?  A flat
- * picture of nodes and cards for one pass of the scheduler, made from the
- * world alone and kept up to date by the pass's own decisions.
+ * picture of nodes and cards, of the work on them, and of what is promised to
+ * nominated work.
+ *
+ * It is a cache of the world and knows one way to become right: a site (a
+ * node with its cards) or a run (a workload) is derived anew from the world
+ * as a whole.  The first load derives all, a step of the world's trail marks
+ * what it may have changed, and estate_settle derives what is marked.  The
+ * scheduler's own decisions come the same way, after they were applied.
  */
 
 /* One card. */
 struct part {
-    struct ref card;
+    struct ref card;    /* none: the place is not in use */
     int64_t memory_mib; /* of the whole card */
     uint32_t site;
     uint32_t island;        /* cards of a site with the same number */
+    int health, handover;   /* as the card says */
+    bool missing, foreign;
+    struct ref last_tenant;
     struct ref tenant;      /* of the live bindings, or none */
     struct ref hold_tenant; /* of the holds, or none */
     int64_t used_milli, used_memory_mib;
     int64_t held_milli, held_memory_mib;
     int64_t leaving_milli, leaving_memory_mib; /* of used: being stopped */
+    /* trials, zero outside of one */
     int64_t gain_milli, gain_memory_mib; /* of used: if victims were stopped */
     int64_t own_milli, own_memory_mib; /* of held: by who is looked at */
 };
 
-/* One node; its parts lie side by side. */
+/* One node; its parts lie side by side.  Sites are in the order of the nodes'
+ * seq and never move; a node that is gone leaves an empty site (node none). */
 struct site {
     struct ref node, pool;
-    size_t first, count;
+    size_t first, count, room;
+    int state;  /* enum node_state */
     bool fresh; /* its lease is not over */
+    int64_t cpu_milli, memory_mib; /* of the node */
     int64_t used_cpu, used_memory;
     int64_t held_cpu, held_memory; /* that nominated work will need */
     int64_t leaving_cpu, leaving_memory;
+    /* Who has instances there: the tenant, whether there are others too; the
+     * first whose isolation is not namespace, whether there are more. */
+    struct ref tenant, secluded;
+    bool shared, secluded_more;
+    /* trials, zero outside of one */
     int64_t gain_cpu, gain_memory;
     int64_t own_cpu, own_memory;
 };
@@ -42,15 +62,27 @@ struct site {
 /* What one live workload has: a victim perhaps. */
 struct use {
     uint32_t site;
-    uint32_t part; /* UINT32_MAX: CPU and memory of the site */
+    uint32_t part; /* ESTATE_NONE: CPU and memory of the site */
     int64_t milli, memory_mib, cpu_milli;
 };
 struct run {
     struct ref workload;
     struct demand demand; /* what it is charged with */
     int64_t priority;
-    size_t first, count; /* uses */
-    bool leaving;        /* it is being stopped already */
+    struct use *uses;
+    size_t count; /* of uses; 0: nothing that could be given back */
+    bool live;    /* it has started and is not over */
+    bool leaving; /* it is being stopped already */
+    /* what it adds to the ledgers */
+    bool promised, gives_back;
+    struct share *shares;
+    size_t share_count, share_room, use_room;
+};
+
+/* How often a place in a pool changed since the estate was made; whoever
+ * remembers a number knows whether there is anything new. */
+struct estate_pool {
+    uint64_t changed;
 };
 
 struct estate {
@@ -58,60 +90,61 @@ struct estate {
     const struct world *world;
     int64_t now_ms;
     struct part *parts;
-    size_t part_count;
+    size_t part_count; /* places, also those not in use */
     struct site *sites;
-    size_t site_count;
+    size_t site_count; /* gone ones included */
     struct run *runs;
-    size_t run_count, run_room;
-    struct use *uses;
-    size_t use_count, use_room;
-    uint32_t *part_of; /* by index of the card's ref */
-    size_t part_of_count;
-    uint32_t *site_of; /* by index of the node's ref */
-    size_t site_of_count;
+    size_t run_count; /* places, also those not in use (workload none) */
     struct ledger promised; /* to nominated work */
     struct ledger leaving;  /* by work that is being stopped */
-    struct numbers *numbers;
+    struct ledger balance;  /* the sum of both */
+    struct numbers numbers;
+    /*
+     * The sites that were derived anew and came out different, in order: an
+     * index that was made at touched_count = n is brought up to date by
+     * looking at the sites touched[i % ESTATE_TOUCHED] for i from n on.  When
+     * touched_count - n > ESTATE_TOUCHED some are forgotten: make it anew.
+     * New sites are in it too.  Trials (gain, own) are not.
+     */
+    uint32_t *touched;
+    uint64_t touched_count;
+    struct estate_pool *pools; /* by index of the pool's ref; see estate_pool */
+    size_t pool_room;
+    struct estate_inside *inside; /* of estate.c and estate_run.c */
 };
 
 #define ESTATE_NONE UINT32_MAX
+#define ESTATE_TOUCHED 65536
 
-/* Everything lives in the arena; the world must not change but by what the
- * caller then tells the estate. */
+/* Everything lives in the arena, which grows no further than the world does. */
 struct estate *estate_new(struct arena *arena, const struct world *world,
                           int64_t now_ms);
-/* Index of a card's part, of a node's site; ESTATE_NONE when unknown. */
+
+/* Marks what a step of the trail may have changed. */
+void estate_note(struct estate *estate, const struct trail_step *step);
+/* Brings the estate up to the world as it is at now_ms, after all steps are
+ * noted.  No trial may be on. */
+void estate_settle(struct estate *estate, int64_t now_ms);
+/* Is it what a new one would be?  On false where_out says what differs: for
+ * tests and `bulkhead check`. */
+bool estate_is_true(const struct estate *estate, const char **where_out);
+
+/* Index of a card's part, of a node's site, of a workload's run; ESTATE_NONE
+ * when there is none. */
 uint32_t estate_part(const struct estate *estate, struct ref card);
 uint32_t estate_site(const struct estate *estate, struct ref node);
+uint32_t estate_run(const struct estate *estate, struct ref workload);
+/* The counters of a pool. */
+struct estate_pool estate_pool(const struct estate *estate, struct ref pool);
 
-/* Counts the holds of a workload as its own (on), or as anybody's again. */
+/* Counts the holds of a workload as its own (on), or as anybody's again: a
+ * trial. */
 void estate_own(struct estate *estate, struct ref workload, bool on);
 /* What is promised to others before this workload was nominated (to all, when
  * it is not): later nominations do not undo earlier ones. */
 void estate_earlier(const struct estate *estate, struct ref workload,
-                    struct ledger *ledger_out);
+                    struct arena *arena, struct ledger *ledger_out);
 /* Counts a run as stopped (sign 1) or not (-1): a trial. */
 void estate_gain(struct estate *estate, const struct run *run, int sign);
-/* The run is being stopped from now on. */
-void estate_leave(struct estate *estate, struct run *run);
-
-/* The pass's own decisions. */
-void estate_take(struct estate *estate, struct ref card, struct ref tenant,
-                 int64_t milli, int64_t memory_mib);
-void estate_take_node(struct estate *estate, uint32_t site, int64_t cpu_milli,
-                      int64_t memory_mib);
-void estate_hold(struct estate *estate, struct ref card, struct ref tenant,
-                 int64_t milli, int64_t memory_mib);
-void estate_hold_node(struct estate *estate, uint32_t site, int64_t cpu_milli,
-                      int64_t memory_mib);
-/* Takes a workload's holds out of the picture, and its promise. */
-void estate_drop_holds(struct estate *estate, struct ref workload);
-
-/* Are there uids and addresses for that many more instances? */
-bool estate_has_numbers(struct estate *estate, struct ref tenant,
-                        int64_t instances);
-/* The smallest free numbers, taken by the call; -1 when there are none. */
-int64_t estate_next_uid(struct estate *estate);
-int64_t estate_next_address(struct estate *estate, struct ref tenant);
 
 #endif

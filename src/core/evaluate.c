@@ -36,12 +36,18 @@ static void
 look_ahead(struct look *look)
 {
     struct estate *estate = look->estate;
+    const struct ledger *balance = &estate->balance;
 
-    estate_earlier(estate, look->workload->object.self, &look->promised);
-    look->gate->promised = &look->promised;
-    ledger_copy(&look->balance, &look->promised, look->arena);
-    ledger_merge(&look->balance, &estate->leaving);
-    gate_init(&look->soon, estate->world, &look->balance, estate->now_ms,
+    look->gate->promised = &estate->promised;
+    if (look->nominated) {
+        estate_earlier(estate, look->workload->object.self, look->arena,
+                       &look->promised);
+        look->gate->promised = &look->promised;
+        ledger_copy(&look->balance, &look->promised, look->arena);
+        ledger_merge(&look->balance, &estate->leaving);
+        balance = &look->balance;
+    }
+    gate_init(&look->soon, estate->world, balance, estate->now_ms,
               look->arena);
     look->soon.shapes = look->gate->shapes;
 }
@@ -83,8 +89,8 @@ find_now(struct look *look, struct evaluation *evaluation)
                         look->arena, &evaluation->plan.placement,
                         &option->tally))
             continue;
-        if (!estate_has_numbers(look->estate, option->request.tenant,
-                                look->workload->instances))
+        if (!numbers_has(&look->estate->numbers, option->request.tenant,
+                         look->workload->instances))
             continue;
         evaluation->act = ACT_ASSIGN;
         evaluation->demand = option->demand;
@@ -284,14 +290,14 @@ evaluate_pools(struct look *look, struct evaluation *evaluation)
 
 void
 evaluate_workload(struct gate *gate, struct estate *estate,
-                  const struct workload *workload,
+                  const struct workload *workload, struct arena *arena,
                   struct evaluation *evaluation_out)
 {
     const struct world *world = estate->world;
     struct ref self = workload->object.self;
     struct look look = { .gate = gate,
                          .estate = estate,
-                         .arena = estate->arena,
+                         .arena = arena,
                          .workload = workload };
 
     memset(evaluation_out, 0, sizeof(*evaluation_out));

@@ -26,9 +26,10 @@ struct evaluation {
     struct reclaim_plan plan;
 };
 
-/* Fills the evaluation and decides nothing else: the estate is as before. */
+/* Fills the evaluation, in the arena, and decides nothing else: the estate is
+ * as before. */
 void evaluate_workload(struct gate *gate, struct estate *estate,
-                       const struct workload *workload,
+                       const struct workload *workload, struct arena *arena,
                        struct evaluation *evaluation_out);
 
 #endif

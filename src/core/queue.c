@@ -99,7 +99,7 @@ sift_down(struct queue *queue, size_t at)
 }
 
 void
-queue_init(struct queue *queue, struct estate *estate)
+queue_init(struct queue *queue, struct estate *estate, struct arena *arena)
 {
     const struct world *world = estate->world;
 
@@ -111,7 +111,7 @@ queue_init(struct queue *queue, struct estate *estate)
         queue->room += state == WORKLOAD_GATED || state == WORKLOAD_QUEUED;
     }
     queue->heap =
-        arena_alloc(estate->arena, queue->room * sizeof(*queue->heap));
+        arena_alloc(arena, queue->room * sizeof(*queue->heap));
     world_each(world, KIND_WORKLOAD, ref) {
         int state = world_workload(world, ref)->state;
 

@@ -26,7 +26,8 @@ struct queue {
 
 /* All workloads that wait to start, nominated ones included; held ones are
  * not in it. */
-void queue_init(struct queue *queue, struct estate *estate);
+void queue_init(struct queue *queue, struct estate *estate,
+                struct arena *arena);
 /* The next one; none when the queue is empty. */
 struct ref queue_take(struct queue *queue, struct estate *estate);
 /* Puts one back that was taken but not decided. */

@@ -173,7 +173,7 @@ list_candidates(struct search *search)
             world_workload(estate->world, run->workload);
         struct candidate candidate = { .victim.run = (uint32_t)i };
 
-        if (run->leaving || run->count == 0 || victim == NULL ||
+        if (!run->live || run->leaving || run->count == 0 || victim == NULL ||
             !victim->preemptible || victim->state == WORKLOAD_LOST ||
             !is_useful(search, victim, run))
             continue;
@@ -356,8 +356,7 @@ search_init(struct search *search, struct estate *estate,
     search->across = priority != NULL && priority->preempt_across;
     search->min_run_ms = platform != NULL ? platform->min_run_ms : 0;
     ledger_copy(&search->leaving, &estate->leaving, arena);
-    ledger_copy(&search->balance, &estate->promised, arena);
-    ledger_merge(&search->balance, &estate->leaving);
+    ledger_copy(&search->balance, &estate->balance, arena);
     search->abroad =
         search->across ||
         right_across(search, world_platform_ref(world))->may;

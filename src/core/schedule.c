@@ -36,17 +36,17 @@ struct group {
 };
 #define GROUP_ROOM 1024
 
-struct due {
+struct chore {
     struct ref workload;
     enum schedule_what what;
 };
 
 struct pass {
     struct arena *arena;
-    struct estate *estate;
+    const struct estate *estate;
     struct gate gate;
     struct queue queue;
-    struct due *dues;
+    struct chore *dues;
     size_t due_count, due_done;
     struct group *groups[GROUP_ROOM];
     uint64_t generation; /* of the world that it goes on from */
@@ -57,6 +57,9 @@ struct pass {
 };
 
 struct scheduler {
+    struct arena *arena; /* of the estate */
+    struct estate *estate;
+    uint64_t position; /* in the world's trail */
     struct pass pass;
     struct schedule_decision last;
 };
@@ -74,6 +77,8 @@ scheduler_free(struct scheduler *scheduler)
         return;
     if (scheduler->pass.arena != NULL)
         arena_free(scheduler->pass.arena);
+    if (scheduler->arena != NULL)
+        arena_free(scheduler->arena);
     free(scheduler);
 }
 
@@ -117,7 +122,7 @@ look_at(struct pass *pass, int64_t when_ms)
 static void
 add_due(struct pass *pass, struct ref workload, enum schedule_what what)
 {
-    pass->dues[pass->due_count++] = (struct due){ workload, what };
+    pass->dues[pass->due_count++] = (struct chore){ workload, what };
 }
 
 static bool
@@ -163,20 +168,54 @@ find_dues(struct pass *pass, const struct world *world, int64_t now_ms)
     }
 }
 
+/* Brings the estate up to the world; a new one when it cannot follow. */
 static void
-pass_begin(struct pass *pass, const struct world *world, int64_t now_ms)
+follow(struct scheduler *scheduler, const struct world *world, int64_t now_ms)
 {
+    struct estate *estate = scheduler->estate;
+    uint64_t end = trail_end(world);
+
+    if (estate != NULL && estate->world == world &&
+        now_ms >= estate->now_ms &&
+        scheduler->position >= trail_begin(world) &&
+        scheduler->position <= end) {
+        while (scheduler->position < end)
+            estate_note(estate, trail_at(world, scheduler->position++));
+        estate_settle(estate, now_ms);
+        return;
+    }
+    if (scheduler->arena != NULL)
+        arena_free(scheduler->arena);
+    scheduler->arena = arena_new();
+    scheduler->estate = estate_new(scheduler->arena, world, now_ms);
+    scheduler->position = end;
+}
+
+bool
+schedule_is_true(struct scheduler *scheduler, const struct world *world,
+                 int64_t now_ms, const char **where_out)
+{
+    follow(scheduler, world, now_ms);
+    return estate_is_true(scheduler->estate, where_out);
+}
+
+static void
+pass_begin(struct scheduler *scheduler, const struct world *world,
+           int64_t now_ms)
+{
+    struct pass *pass = &scheduler->pass;
+
     if (pass->arena != NULL)
         arena_free(pass->arena);
     memset(pass, 0, sizeof(*pass));
     pass->arena = arena_new();
     pass->due_ms = now_ms + LOOK_MS;
     pass->generation = world_generation(world);
-    pass->estate = estate_new(pass->arena, world, now_ms);
+    pass->estate = scheduler->estate;
     find_dues(pass, world, now_ms);
     gate_init(&pass->gate, world, &pass->estate->promised, now_ms,
               pass->arena);
-    queue_init(&pass->queue, pass->estate);
+    queue_init(&pass->queue, scheduler->estate, pass->arena);
 }
 
 /* --- groups --- */
@@ -241,14 +280,14 @@ group_add(struct pass *pass, const struct group_key *key,
 /* --- steps --- */
 
 static void
-put_reason(struct pass *pass, struct changes *changes,
+put_reason(struct changes *changes,
            const struct workload *workload,
            const struct evaluation *evaluation)
 {
     struct ref self = workload->object.self;
 
     if (evaluation->drop)
-        assign_drop(pass->estate, changes, self);
+        lifecycle_drop_holds(changes, self);
     if (evaluation->drop || reason_differs(workload, &evaluation->verdict))
         reason_put(change_update(changes, self), &evaluation->verdict,
                    changes->context.now_ms);
@@ -263,12 +302,11 @@ decided(struct scheduler *scheduler, enum schedule_what what,
 
 /* A nomination ends, its workload waits again. */
 static void
-give_up(struct estate *estate, struct changes *changes, struct ref ref,
-        const char *why)
+give_up(struct changes *changes, struct ref ref, const char *why)
 {
     struct verdict verdict;
 
-    assign_drop(estate, changes, ref);
+    lifecycle_drop_holds(changes, ref);
     verdict_set(&verdict, WORKLOAD_QUEUED, REASON_NOT_EVALUATED,
                 "%s; not yet evaluated again", why);
     reason_put(change_update(changes, ref), &verdict,
@@ -280,11 +318,11 @@ carry_out(struct scheduler *scheduler, struct changes *changes,
           const struct workload *workload,
           const struct evaluation *evaluation)
 {
-    struct estate *estate = scheduler->pass.estate;
+    const struct estate *estate = scheduler->estate;
     struct ref self = workload->object.self;
 
     if (!ref_is_none(evaluation->from))
-        give_up(estate, changes, evaluation->from,
+        give_up(changes, evaluation->from,
                 "what was kept for it went to work of a higher priority");
     if (evaluation->act == ACT_ASSIGN) {
         assign_start(estate, changes, workload, &evaluation->request,
@@ -316,8 +354,8 @@ look_at_workload(struct scheduler *scheduler, struct changes *changes,
     if (known != NULL) {
         evaluation.verdict = *known;
     } else {
-        evaluate_workload(&pass->gate, pass->estate, workload,
-                          &evaluation);
+        evaluate_workload(&pass->gate, scheduler->estate, workload,
+                          changes->arena, &evaluation);
         if (evaluation.act != ACT_WAIT) {
             if (!change_is_empty(changes))
                 return false;
@@ -327,7 +365,9 @@ look_at_workload(struct scheduler *scheduler, struct changes *changes,
         if (grouped)
             group_add(pass, &key, &evaluation.verdict);
     }
-    put_reason(pass, changes, workload, &evaluation);
+    put_reason(changes, workload, &evaluation);
+    if (evaluation.drop) /* others are to see what it gives back */
+        decided(scheduler, SCHEDULE_REASON, ref, 0);
     return true;
 }
 
@@ -358,20 +398,10 @@ retire_some(struct pass *pass, struct changes *changes)
 }
 
 static void
-stop_for_time(struct pass *pass, struct changes *changes, struct ref ref)
-{
-    lifecycle_stop(changes, ref, WORKLOAD_CANCELLING, "max-run-time", NULL);
-    for (size_t i = 0; i < pass->estate->run_count; i++)
-        if (ref_equal(pass->estate->runs[i].workload, ref) &&
-            !pass->estate->runs[i].leaving)
-            estate_leave(pass->estate, &pass->estate->runs[i]);
-}
-
-static void
 step_due(struct scheduler *scheduler, struct changes *changes)
 {
     struct pass *pass = &scheduler->pass;
-    const struct due due = pass->dues[pass->due_done];
+    const struct chore due = pass->dues[pass->due_done];
 
     decided(scheduler, due.what, due.workload, 0);
     if (due.what == SCHEDULE_RETIRE) {
@@ -381,10 +411,11 @@ step_due(struct scheduler *scheduler, struct changes *changes)
     }
     pass->due_done++;
     if (due.what == SCHEDULE_EXPIRE)
-        give_up(pass->estate, changes, due.workload,
+        give_up(changes, due.workload,
                 "what was kept for it did not become free in time");
     else
-        stop_for_time(pass, changes, due.workload);
+        lifecycle_stop(changes, due.workload, WORKLOAD_CANCELLING,
+                       "max-run-time", NULL);
 }
 
 /* One set, or nothing and the pass is finished. */
@@ -399,9 +430,9 @@ step(struct scheduler *scheduler, struct changes *changes)
         step_due(scheduler, changes);
         return;
     }
-    while (!ref_is_none(ref = queue_take(&pass->queue, pass->estate))) {
+    while (!ref_is_none(ref = queue_take(&pass->queue, scheduler->estate))) {
         if (!look_at_workload(scheduler, changes, ref)) {
-            queue_return(&pass->queue, pass->estate, ref);
+            queue_return(&pass->queue, scheduler->estate, ref);
             break;
         }
         if (scheduler->last.what != SCHEDULE_NOTHING)
@@ -430,16 +461,17 @@ schedule_step(struct scheduler *scheduler, struct changes *changes)
         pass->estate->world == changes->world && pass->finished &&
         now_ms < pass->due_ms && now_ms >= pass->estate->now_ms)
         return false;
+    follow(scheduler, changes->world, now_ms);
     if (pass->arena == NULL || pass->generation != generation ||
-        pass->estate->world != changes->world || pass->finished)
-        pass_begin(pass, changes->world, now_ms);
+        pass->estate != scheduler->estate || pass->finished)
+        pass_begin(scheduler, changes->world, now_ms);
     step(scheduler, changes);
     if (change_is_empty(changes) && pass->changed &&
         pass->repeats < REPEATS_MAX) {
         /* What was told early in a pass may be old by its end. */
         int repeats = pass->repeats + 1;
 
-        pass_begin(pass, changes->world, now_ms);
+        pass_begin(scheduler, changes->world, now_ms);
         pass->repeats = repeats;
         step(scheduler, changes);
     }

@@ -47,6 +47,11 @@ const char *schedule_what_text(enum schedule_what what);
  * or an event brings something new: a fault of the scheduler. */
 bool schedule_is_settled(const struct scheduler *scheduler);
 
+/* Is what it keeps of the world what a new one would find?  On false where_out
+ * says what differs: for tests. */
+bool schedule_is_true(struct scheduler *scheduler, const struct world *world,
+                      int64_t now_ms, const char **where_out);
+
 /* When the next step could find something without another change; the
  * caller need not call before, and may always. */
 int64_t schedule_due_ms(const struct scheduler *scheduler);

@@ -85,6 +85,7 @@ world_free(struct world *world)
     table_release(&world->lists);
     table_release(&world->meter_index);
     free(world->meters);
+    free(world->trail.steps);
     free(world);
 }
 
@@ -114,6 +115,7 @@ world_clone(const struct world *world)
         world_each(copy, (enum kind)kind, ref)
             each_doc(schema_get((enum kind)kind), world_slot(copy, ref), true);
     }
+    trail_cut(copy);
     table_copy(&copy->ids, &world->ids);
     table_copy(&copy->names, &world->names);
     table_copy(&copy->digests, &world->digests);

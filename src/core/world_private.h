@@ -4,8 +4,9 @@
 
 #include "core/change.h"
 #include "core/table.h"
+#include "core/trail.h"
 
-/* The inside of the world, for world.c, tally.c and apply.c only. */
+/* The inside of the world, for world.c, tally.c, trail.c and apply.c only. */
 
 #define CHUNK_OBJECTS 128
 
@@ -28,6 +29,14 @@ struct meter {
     int64_t quantity; /* milli-card-ms */
 };
 
+/* Positions count from when the world was made; those below first were never
+ * here. */
+struct trail {
+    struct trail_step *steps; /* a ring by position */
+    size_t room;
+    uint64_t first, end;
+};
+
 struct world {
     struct hash_key key;
     struct shelf shelves[KIND_COUNT];
@@ -38,6 +47,7 @@ struct world {
     struct table meter_index; /* (project, pool, class) -> number in meters */
     struct meter *meters;
     size_t meter_count;
+    struct trail trail;
     struct ref platform;
     uint64_t seq;
     uint64_t generation;
@@ -50,6 +60,11 @@ void world_grow(struct world *world, enum kind kind, uint32_t index);
 /* Puts a filled slot into all indexes; its lists are kept in seq order. */
 void world_link(struct world *world, struct ref ref);
 void world_unlink(struct world *world, struct ref ref);
+/* Remembers a change of an object that is in its slot still. */
+void trail_add(struct world *world, const struct object *object,
+               enum trail_op op);
+/* The trail begins anew; its steps belong to somebody else. */
+void trail_cut(struct world *world);
 /* Adds (sign 1) or takes away (-1) what an object uses of cards, nodes and
  * quotas.  A new quota is counted from what is live. */
 void tally_object(struct world *world, enum kind kind, const void *object,

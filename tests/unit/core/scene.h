@@ -224,6 +224,17 @@ scene_check(const struct world *world)
     scene_check_numbers(world);
 }
 
+/* The scheduler's picture of the world is one that is made anew. */
+static inline void
+scene_check_scheduler(const struct scene *scene)
+{
+    const char *where = NULL;
+
+    if (!schedule_is_true(scene->scheduler, scene->world, scene->now_ms,
+                          &where))
+        fail_msg("the scheduler has another picture: %s", where);
+}
+
 /* What a quota counted before a set; NULL for one that the set made. */
 static inline const int64_t *
 scene_before(const struct ref *refs, const int64_t *used, size_t count,
@@ -255,6 +266,7 @@ scene_apply(struct scene *scene, struct changes *changes)
         scene_check_quota(scene->world, world_quota(scene->world, ref),
                           scene_before(refs, used, count, ref));
     scene_check(scene->world);
+    scene_check_scheduler(scene);
 }
 
 /* --- building --- */

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef CORE_ESTATE_PRIVATE_H
+#define CORE_ESTATE_PRIVATE_H
+
+#include "core/estate.h"
+
+/* The inside of the estate, for estate.c, estate_run.c and estate_true.c. */
+
+/* A live instance, by the index of its ref: where it is, and what of it has
+ * to be undone when it is gone. */
+struct stay {
+    uint64_t seq; /* 0: none */
+    uint32_t site;
+    uint32_t next, previous; /* of the site, by index; 0: none */
+    struct ref tenant, workload;
+    int64_t uid_base, address;
+    int64_t due_ms; /* when it stops to count as leaving; 0: never */
+};
+
+/* What a run adds to one quota's line. */
+struct share {
+    uint32_t quota;
+    bool leaving; /* else promised */
+    int64_t amount;
+};
+
+/* A list of numbers without doubles, each marked in a set of flags. */
+struct marks {
+    uint32_t *list;
+    size_t count, room;
+    uint8_t *flags; /* by number */
+    size_t flag_room;
+};
+
+struct site_extra {
+    uint32_t stays; /* first, by index of the instance; 0: none */
+    bool forced;    /* touched even if it comes out the same */
+    int64_t due_ms; /* when its lease is over, unless it is heard of */
+};
+
+struct estate_inside {
+    int64_t lease_ms, patience_ms;
+    struct stay *stays;
+    size_t stay_room;
+    struct site_extra *extras; /* by site */
+    uint32_t *part_of;         /* by index of the card's ref */
+    size_t part_of_room;
+    uint32_t *site_of; /* by index of the node's ref */
+    size_t site_of_room;
+    uint32_t *run_of; /* by index of the workload's ref */
+    size_t run_of_room;
+    size_t part_room, site_room, run_room;
+    uint32_t *free_runs;
+    size_t free_run_count, free_run_room;
+    struct marks sites; /* to be derived */
+    struct marks runs;  /* workloads, by index of the ref */
+    struct marks stale; /* sites whose lease is over */
+    struct due due;
+    struct ledger one; /* of the run that is being derived */
+};
+
+/* A larger copy of a table in the arena; what is new is zero. */
+void *estate_grow(struct estate *estate, void *table, size_t *room,
+                  size_t need, size_t size);
+void estate_mark(struct estate *estate, struct marks *marks, uint32_t number);
+/* Is this instance giving its cards back?  One whose time is long over is not
+ * counted on: its node may never answer.  due_out: when that is. */
+bool estate_is_leaving(const struct estate *estate,
+                       const struct instance *instance, int64_t *due_out);
+
+/* Derives the run of the workload in this slot. */
+void estate_run_derive(struct estate *estate, uint32_t index);
+/* Steps that change what runs add to ledgers, or their priority. */
+void estate_run_note(struct estate *estate, const struct trail_step *step);
+
+#endif

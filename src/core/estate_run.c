@@ -1,0 +1,332 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <string.h>
+
+#include "core/estate_private.h"
+#include "core/lifecycle.h"
+
+/* Runs: what each workload has, and what it adds to the ledgers. */
+
+uint32_t
+estate_run(const struct estate *estate, struct ref workload)
+{
+    return workload.index < estate->inside->run_of_room
+               ? estate->inside->run_of[workload.index]
+               : ESTATE_NONE;
+}
+
+/* --- places --- */
+
+static uint32_t
+run_take(struct estate *estate, uint32_t index)
+{
+    struct estate_inside *inside = estate->inside;
+    uint32_t number;
+
+    if (inside->free_run_count > 0) {
+        number = inside->free_runs[--inside->free_run_count];
+    } else {
+        number = (uint32_t)estate->run_count++;
+        estate->runs =
+            estate_grow(estate, estate->runs, &inside->run_room,
+                        estate->run_count, sizeof(*estate->runs));
+    }
+    inside->run_of[index] = number;
+    return number;
+}
+
+static void
+run_give(struct estate *estate, uint32_t index)
+{
+    struct estate_inside *inside = estate->inside;
+
+    inside->free_runs =
+        estate_grow(estate, inside->free_runs, &inside->free_run_room,
+                    inside->free_run_count + 1, sizeof(*inside->free_runs));
+    inside->free_runs[inside->free_run_count++] = inside->run_of[index];
+    inside->run_of[index] = ESTATE_NONE;
+}
+
+/* --- ledgers --- */
+
+static void
+add_share(struct estate *estate, const struct share *share, int64_t sign)
+{
+    struct ref quota = { KIND_QUOTA, share->quota };
+
+    ledger_add(share->leaving ? &estate->leaving : &estate->promised, quota,
+               sign * share->amount);
+    ledger_add(&estate->balance, quota, sign * share->amount);
+}
+
+/* Charges a demand to the ledgers and remembers each line, so that it can be
+ * taken back when the quotas are others. */
+static void
+charge(struct estate *estate, struct run *run, const struct demand *demand,
+       bool leaving)
+{
+    struct ledger *one = &estate->inside->one;
+
+    quota_charge(estate->world, demand, one, leaving ? -1 : 1);
+    for (size_t i = 0; i < one->room; i++) {
+        struct share share = { one->lines[i].quota, leaving,
+                               one->lines[i].amount };
+
+        if (share.quota == 0 || share.amount == 0)
+            continue;
+        add_share(estate, &share, 1);
+        run->shares = estate_grow(estate, run->shares, &run->share_room,
+                                  run->share_count + 1, sizeof(share));
+        run->shares[run->share_count++] = share;
+    }
+    if (one->room > 0)
+        memset(one->lines, 0, one->room * sizeof(*one->lines));
+    one->count = 0;
+}
+
+/* --- what an instance has --- */
+
+static void
+add_use(struct estate *estate, struct run *run, const struct use *use)
+{
+    run->uses = estate_grow(estate, run->uses, &run->use_room, run->count + 1,
+                            sizeof(*run->uses));
+    run->uses[run->count++] = *use;
+}
+
+static void
+add_instance(const struct instance *instance, struct demand *demand)
+{
+    demand->project = instance->project;
+    demand->pool = instance->pool;
+    demand->class = instance->class;
+    demand->of[DIMENSION_CPU] += instance->cpu_milli;
+    demand->of[DIMENSION_MEMORY] += instance->memory_mib;
+    demand->of[DIMENSION_INSTANCES] += 1;
+}
+
+/* Adds up an instance's bindings; with a run, they become its uses. */
+static void
+add_bindings(struct estate *estate, const struct instance *instance,
+             struct demand *demand, struct run *run, uint32_t site)
+{
+    world_each_child(estate->world, KIND_BINDING, instance->object.self, ref) {
+        const struct binding *binding = world_binding(estate->world, ref);
+        uint32_t part = estate_part(estate, binding->card);
+        struct use use = { site, part, binding->milli, binding->memory_mib,
+                           0 };
+
+        if (binding->to_ms != 0 || part == ESTATE_NONE)
+            continue;
+        demand->of[DIMENSION_CARDS] += binding->milli;
+        demand->of[DIMENSION_ACCEL_MEMORY] += binding->memory_mib;
+        if (run != NULL)
+            add_use(estate, run, &use);
+    }
+}
+
+/* An instance that runs on is a use, one that is leaving gives back.  True
+ * when it gives back. */
+static bool
+derive_instance(struct estate *estate, struct run *run,
+                const struct instance *instance)
+{
+    uint32_t site = estate_site(estate, instance->node);
+    struct use use = { site, ESTATE_NONE, 0, instance->memory_mib,
+                       instance->cpu_milli };
+    struct demand demand = { 0 };
+    int64_t due_ms;
+
+    if (estate_is_leaving(estate, instance, &due_ms)) {
+        add_instance(instance, &demand);
+        add_bindings(estate, instance, &demand, NULL, site);
+        charge(estate, run, &demand, true);
+        run->gives_back = true;
+        return true;
+    }
+    if (site != ESTATE_NONE) {
+        add_instance(instance, &run->demand);
+        add_use(estate, run, &use);
+        add_bindings(estate, instance, &run->demand, run, site);
+    }
+    return false;
+}
+
+static bool
+is_stopping(int state)
+{
+    return state == WORKLOAD_PREEMPTING || state == WORKLOAD_CANCELLING;
+}
+
+/* A workload that is stopped and gives all back stops to count as one. */
+static void
+give_back_itself(struct estate *estate, struct run *run,
+                 const struct workload *workload)
+{
+    struct demand demand = { .project = workload->object.parent,
+                             .class = workload->class,
+                             .asked_pool = workload->pool };
+
+    demand.of[DIMENSION_WORKLOADS] = 1;
+    charge(estate, run, &demand, true);
+}
+
+static void
+derive_instances(struct estate *estate, struct run *run,
+                 const struct workload *workload)
+{
+    bool stays = false, any = false;
+
+    world_each_child(estate->world, KIND_INSTANCE, workload->object.self,
+                     ref) {
+        const struct instance *instance = world_instance(estate->world, ref);
+
+        if (instance->state == INSTANCE_RELEASED)
+            continue;
+        any = true;
+        if (!derive_instance(estate, run, instance))
+            stays = true;
+    }
+    if (any && !stays && is_stopping(workload->state))
+        give_back_itself(estate, run, workload);
+}
+
+/* What nominated work will use counts as used for everybody else. */
+static void
+derive_promise(struct estate *estate, struct run *run,
+               const struct workload *workload)
+{
+    const struct world *world = estate->world;
+    struct ref first =
+        world_first_child(world, KIND_HOLD, workload->object.self);
+    struct demand demand;
+    uint32_t part;
+
+    if (ref_is_none(first))
+        return;
+    run->promised = true;
+    part = estate_part(estate, world_hold(world, first)->card);
+    if (part == ESTATE_NONE || world_class(world, workload->class) == NULL)
+        return;
+    quota_demand(world, workload,
+                 estate->sites[estate->parts[part].site].pool,
+                 estate->parts[part].memory_mib, &demand);
+    charge(estate, run, &demand, false);
+}
+
+/* --- a run --- */
+
+static bool
+has_run(const struct world *world, const struct workload *workload)
+{
+    if (workload == NULL)
+        return false;
+    if (lifecycle_is_live(workload->state) ||
+        !ref_is_none(
+            world_first_child(world, KIND_HOLD, workload->object.self)))
+        return true;
+    /* What was lost and came back after its workload had moved on. */
+    world_each_child(world, KIND_INSTANCE, workload->object.self, ref)
+        if (world_instance(world, ref)->state != INSTANCE_RELEASED)
+            return true;
+    return false;
+}
+
+static void
+run_clear(struct estate *estate, struct run *run)
+{
+    struct run empty = { .uses = run->uses,
+                         .use_room = run->use_room,
+                         .shares = run->shares,
+                         .share_room = run->share_room };
+
+    for (size_t i = 0; i < run->share_count; i++)
+        add_share(estate, &run->shares[i], -1);
+    *run = empty;
+}
+
+static void
+run_fill(struct estate *estate, struct run *run,
+         const struct workload *workload)
+{
+    const struct priority *priority =
+        world_priority(estate->world, workload->priority);
+
+    run->workload = workload->object.self;
+    run->priority = priority != NULL ? priority->value : 0;
+    run->live = lifecycle_is_live(workload->state);
+    run->leaving = is_stopping(workload->state);
+    run->demand.asked_pool = workload->pool;
+    run->demand.of[DIMENSION_WORKLOADS] = 1;
+    derive_instances(estate, run, workload);
+    derive_promise(estate, run, workload);
+}
+
+void
+estate_run_derive(struct estate *estate, uint32_t index)
+{
+    struct estate_inside *inside = estate->inside;
+    struct ref ref = { KIND_WORKLOAD, index };
+    const struct workload *workload = world_workload(estate->world, ref);
+    size_t before = inside->run_of_room;
+    uint32_t number;
+
+    inside->run_of = estate_grow(estate, inside->run_of, &inside->run_of_room,
+                                 (size_t)index + 1, sizeof(*inside->run_of));
+    for (size_t i = before; i < inside->run_of_room; i++)
+        inside->run_of[i] = ESTATE_NONE;
+    number = inside->run_of[index];
+    if (number != ESTATE_NONE)
+        run_clear(estate, &estate->runs[number]);
+    if (!has_run(estate->world, workload)) {
+        if (number != ESTATE_NONE)
+            run_give(estate, index);
+        return;
+    }
+    if (number == ESTATE_NONE)
+        number = run_take(estate, index);
+    run_fill(estate, &estate->runs[number], workload);
+}
+
+void
+estate_run_note(struct estate *estate, const struct trail_step *step)
+{
+    bool quota = step->ref.kind == KIND_QUOTA;
+
+    if (!quota && step->ref.kind != KIND_PRIORITY)
+        return;
+    for (size_t i = 0; i < estate->run_count; i++) {
+        const struct run *run = &estate->runs[i];
+
+        if (!ref_is_none(run->workload) &&
+            (!quota || run->promised || run->gives_back))
+            estate_mark(estate, &estate->inside->runs, run->workload.index);
+    }
+}
+
+/* --- earlier nominations --- */
+
+void
+estate_earlier(const struct estate *estate, struct ref workload,
+               struct arena *arena, struct ledger *ledger_out)
+{
+    const struct world *world = estate->world;
+    struct ref hold = world_first_child(world, KIND_HOLD, workload);
+
+    ledger_copy(ledger_out, &estate->promised, arena);
+    for (; !ref_is_none(hold); hold = world_next(world, hold)) {
+        struct ref other = world_parent(world, hold);
+        uint32_t number = estate_run(estate, other);
+
+        if (number == ESTATE_NONE || ref_equal(other, workload) ||
+            !ref_equal(hold, world_first_child(world, KIND_HOLD, other)))
+            continue;
+        for (size_t i = 0; i < estate->runs[number].share_count; i++) {
+            const struct share *share = &estate->runs[number].shares[i];
+
+            if (!share->leaving)
+                ledger_add(ledger_out,
+                           (struct ref){ KIND_QUOTA, share->quota },
+                           -share->amount);
+        }
+    }
+}
