@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#define DAY_MS INT64_C(86400000)
 #define LAST_MS 253402300799999 /* 9999-12-31T23:59:59.999Z */
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -81,17 +82,59 @@ clock_boot_id(void)
     return boot_id;
 }
 
+/* Appends a number of so many digits. */
+static char *
+put_digits(char *at, int value, int count)
+{
+    for (int i = count - 1; i >= 0; i--, value /= 10)
+        at[i] = (char)('0' + value % 10);
+    return at + count;
+}
+
+/* Proleptic Gregorian date of a day since 1970-01-01: years begin in March,
+ * so that the leap day is their last (the 400-year cycle has 146,097 days). */
+static char *
+put_date(char *at, int64_t day)
+{
+    int64_t shifted = day + 719468;
+    int64_t era = shifted / 146097;
+    int of_era = (int)(shifted % 146097);
+    int year = (of_era - of_era / 1460 + of_era / 36524 - of_era / 146096) /
+               365;
+    int of_year = of_era - (365 * year + year / 4 - year / 100);
+    int march = (5 * of_year + 2) / 153;
+    int month = march < 10 ? march + 3 : march - 9;
+
+    at = put_digits(at, (int)(year + era * 400) + (month <= 2), 4);
+    *at++ = '-';
+    at = put_digits(at, month, 2);
+    *at++ = '-';
+    return put_digits(at, of_year - (153 * march + 2) / 5 + 1, 2);
+}
+
 void
 clock_format(int64_t wall_ms, char text[CLOCK_TEXT_MAX])
 {
-    time_t seconds = (time_t)(wall_ms / 1000);
-    struct tm parts;
-    size_t used;
+    int64_t day, rest;
+    char *at = text;
 
-    (void)gmtime_r(&seconds, &parts);
-    used = strftime(text, CLOCK_TEXT_MAX, "%Y-%m-%dT%H:%M:%S", &parts);
-    (void)snprintf(text + used, CLOCK_TEXT_MAX - used, ".%03dZ",
-                   (int)(wall_ms % 1000));
+    if (wall_ms < 0)
+        wall_ms = 0;
+    if (wall_ms > LAST_MS)
+        wall_ms = LAST_MS;
+    day = wall_ms / DAY_MS;
+    rest = wall_ms % DAY_MS;
+    at = put_date(at, day);
+    *at++ = 'T';
+    at = put_digits(at, (int)(rest / 3600000), 2);
+    *at++ = ':';
+    at = put_digits(at, (int)(rest / 60000 % 60), 2);
+    *at++ = ':';
+    at = put_digits(at, (int)(rest / 1000 % 60), 2);
+    *at++ = '.';
+    at = put_digits(at, (int)(rest % 1000), 3);
+    *at++ = 'Z';
+    *at = '\0';
 }
 
 static int

@@ -127,6 +127,25 @@ what_is_formatted_is_read_back(void **state)
 }
 
 static void
+every_day_of_the_calendar_is_as_the_c_library_has_it(void **state)
+{
+    const int64_t day_ms = 86400000;
+
+    (void)state;
+    for (int64_t day = 0; day < 2932897; day++) { /* up to 9999-12-31 */
+        time_t seconds = (time_t)(day * 86400 + day % 86400);
+        struct tm parts;
+        char text[CLOCK_TEXT_MAX], expected[CLOCK_TEXT_MAX];
+
+        (void)gmtime_r(&seconds, &parts);
+        (void)strftime(expected, sizeof(expected), "%Y-%m-%dT%H:%M:%S.000Z",
+                       &parts);
+        clock_format(day * day_ms + day % 86400 * 1000, text);
+        assert_string_equal(text, expected);
+    }
+}
+
+static void
 time_since_boot_does_not_go_back(void **state)
 {
     int64_t last = clock_mono_us();
@@ -182,6 +201,7 @@ main(void)
         cmocka_unit_test(what_is_no_instant_is_refused),
         cmocka_unit_test(only_the_years_1970_to_9999_count),
         cmocka_unit_test(what_is_formatted_is_read_back),
+        cmocka_unit_test(every_day_of_the_calendar_is_as_the_c_library_has_it),
         cmocka_unit_test(time_since_boot_does_not_go_back),
         cmocka_unit_test(a_file_moves_the_wall_clock_and_nothing_else),
     };
