@@ -382,17 +382,33 @@ field_json(const struct world *world, const struct field *field,
 }
 
 /* Counters that are derived, but that people ask for. */
+static const struct field quota_derived[] = {
+    { .name = "used", .type = FIELD_INT,
+      .offset = offsetof(struct quota, used) },
+};
+static const struct field apikey_derived[] = {
+    { .name = "used_ms", .type = FIELD_TIME,
+      .offset = offsetof(struct apikey, used_ms) },
+};
+
+const struct field *
+object_derived(enum kind kind, size_t *count_out)
+{
+    *count_out = kind == KIND_QUOTA || kind == KIND_APIKEY ? 1 : 0;
+    return kind == KIND_QUOTA ? quota_derived : apikey_derived;
+}
+
 static void
-add_derived(json_t *json, const void *image)
+add_derived(const struct world *world, json_t *json, const void *image)
 {
     const struct object *object = image;
-    const struct quota *quota = image;
-    const struct apikey *key = image;
+    size_t count;
+    const struct field *fields =
+        object_derived((enum kind)object->self.kind, &count);
 
-    if (object->self.kind == KIND_QUOTA)
-        (void)json_object_set_new(json, "used", json_integer(quota->used));
-    if (object->self.kind == KIND_APIKEY)
-        (void)json_object_set_new(json, "used_ms", json_time(key->used_ms));
+    for (size_t i = 0; i < count; i++)
+        (void)json_object_set_new(json, fields[i].name,
+                                  field_json(world, &fields[i], image));
 }
 
 void
@@ -447,7 +463,7 @@ object_json(const struct world *world, const void *image, bool platform)
                 ? alias_json(object)
                 : field_json(world, field, image));
     }
-    add_derived(json, image);
+    add_derived(world, json, image);
     return json;
 }
 

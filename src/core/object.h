@@ -59,6 +59,8 @@ void object_alias(struct id id, char text[ID_TEXT_MAX]);
  * scope's; no seq. */
 json_t *object_json(const struct world *world, const void *image,
                     bool platform);
+/* Members of the JSON beyond the schema's: counters that are derived. */
+const struct field *object_derived(enum kind kind, size_t *count_out);
 /* Reads a client's body into an image: known fields only, each allowed at
  * creation (create) or change, types, bounds, required ones.  References may
  * be ids, or names where `base` (the image's parent) or the platform has a
