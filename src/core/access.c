@@ -243,6 +243,65 @@ access_visible(const struct granted *granted, struct ref object)
                        granted_now_ms(granted));
 }
 
+/* --- long lists --- */
+
+struct access_view
+access_view(const struct granted *granted)
+{
+    return (struct access_view){ .world = granted_world(granted),
+                                 .actor = granted_actor(granted),
+                                 .now_ms = granted_now_ms(granted) };
+}
+
+/* No state, grant, deny or ceiling lies on these, no subject is one, and they
+ * are not published to some only.  Only a key may end at one of them. */
+static bool
+decides_as_siblings(const struct access_view *view, struct ref object)
+{
+    const struct apikey *key =
+        world_apikey(view->world, view->actor->credential);
+
+    if (object.kind != KIND_WORKLOAD && object.kind != KIND_INSTANCE &&
+        object.kind != KIND_BINDING && object.kind != KIND_CARD &&
+        object.kind != KIND_VOLUME && object.kind != KIND_ALARM)
+        return false;
+    return (key == NULL || key->subtree.kind != object.kind) &&
+           world_get(view->world, object) != NULL;
+}
+
+bool
+access_view_can(struct access_view *view, enum verb verb, struct ref object)
+{
+    const size_t room = sizeof(view->known) / sizeof(*view->known);
+    struct access_known *known;
+    struct ref parent;
+
+    if (!decides_as_siblings(view, object))
+        return access_can(view->world, view->actor, verb, object,
+                          view->now_ms);
+    parent = world_parent(view->world, object);
+    for (size_t i = 0; i < room; i++) {
+        known = &view->known[i];
+        if (known->kind == object.kind && known->verb == (int)verb &&
+            ref_equal(known->parent, parent))
+            return known->can;
+    }
+    known = &view->known[view->next++ % room];
+    *known = (struct access_known){
+        parent, object.kind, (int)verb,
+        access_can(view->world, view->actor, verb, object, view->now_ms)
+    };
+    return known->can;
+}
+
+bool
+access_view_sees(struct access_view *view, struct ref object)
+{
+    int verb = verb_of((enum kind)object.kind, VERB_OP_GET);
+
+    return verb >= 0 && access_view_can(view, (enum verb)verb, object);
+}
+
 const char *
 access_outcome_text(enum access_outcome outcome)
 {

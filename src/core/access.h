@@ -109,6 +109,31 @@ bool access_visible(const struct granted *granted, struct ref object);
 bool access_sees(const struct world *world, const struct actor *actor,
                  struct ref object, int64_t now_ms);
 
+/*
+ * The same decisions for a long list: what was decided about an object holds
+ * for its siblings of the same kind where nothing that a decision asks can
+ * lie on the object itself.  Good as long as the world does not change.
+ */
+struct access_view {
+    const struct world *world;
+    const struct actor *actor;
+    int64_t now_ms;
+    struct access_known {
+        struct ref parent;
+        uint32_t kind;
+        int verb;
+        bool can;
+    } known[4];
+    unsigned next;
+};
+
+/* granted outlives it. */
+struct access_view access_view(const struct granted *granted);
+/* access_can and access_visible. */
+bool access_view_can(struct access_view *view, enum verb verb,
+                     struct ref object);
+bool access_view_sees(struct access_view *view, struct ref object);
+
 enum access_outcome {
     ACCESS_ALLOWED,
     ACCESS_NO_ACTOR,   /* no subject, or subject or credential not alive */

@@ -16,7 +16,7 @@
 #define MOST_CASES (WORLDS * QUESTIONS * 4 / 5)
 #define SUBJECTS 12
 #define ROLES 6
-#define OBJECTS 24
+#define OBJECTS 36
 
 struct lab {
     struct people p;
@@ -901,6 +901,53 @@ no_chain_of_grants_hands_out_what_the_first_could_not_give(void **state)
     assert_true(made > 1000);
 }
 
+/* Also of a key that ends at one of the siblings. */
+static void
+a_view_of_many_decides_as_each_alone(void **state)
+{
+    size_t allowed = 0, refused = 0;
+
+    (void)state;
+    for (uint64_t seed = 1; seed <= WORLDS; seed++) {
+        struct lab lab;
+        struct actor actor;
+        struct access_view view = { 0 };
+        static const enum kind kinds[] = { KIND_WORKLOAD, KIND_VOLUME,
+                                           KIND_ALARM, KIND_GRANT,
+                                           KIND_PROJECT };
+
+        lab_open(&lab, seed);
+        for (size_t i = 0; i < 20 && lab.object_count < OBJECTS; i++)
+            add_object(&lab, people_put(&lab.p, kinds[i % 5],
+                                        i % 5 == 4 ? lab.p.red
+                                        : i % 2 == 0 ? lab.p.alpha
+                                                     : lab.p.gamma,
+                                        ""));
+        actor = chance(&lab, 30)
+                    ? people_key(&lab.p, lab.p.rita, some_verbs(&lab, 70),
+                                 chance(&lab, 50) ? lab.p.alpha_job
+                                                  : an_object(&lab))
+                    : lab.actors[draw(&lab, SUBJECTS)];
+        view = (struct access_view){ lab.p.world, &actor, lab.p.now_ms,
+                                     { { { 0 }, 0, 0, false } }, 0 };
+        for (int i = 0; i < QUESTIONS * 3; i++) {
+            struct ref object = an_object(&lab);
+            enum verb verb = chance(&lab, 50) ? VERB_WORKLOAD_GET
+                                              : a_verb(&lab);
+            bool alone = can(&lab, &actor, verb, object);
+
+            assert_int_equal(access_view_can(&view, verb, object), alone);
+            assert_int_equal(access_view_sees(&view, object),
+                             access_sees(lab.p.world, &actor, object,
+                                         lab.p.now_ms));
+            allowed += alone;
+            refused += !alone;
+        }
+        lab_close(&lab);
+    }
+    assert_true(allowed > 5000 && refused > 5000);
+}
+
 int
 main(void)
 {
@@ -910,6 +957,7 @@ main(void)
         cmocka_unit_test(a_deny_more_or_a_lower_ceiling_never_allows_more),
         cmocka_unit_test(a_key_may_only_what_its_owner_may),
         cmocka_unit_test(a_list_is_what_is_allowed_to_get),
+        cmocka_unit_test(a_view_of_many_decides_as_each_alone),
         cmocka_unit_test(order_and_duplicates_of_grants_do_not_matter),
         cmocka_unit_test(
             explaining_agrees_and_supplying_what_is_missing_flips_it),
