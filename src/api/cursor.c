@@ -7,14 +7,20 @@
 
 struct cursor {
     uint64_t nonce;
-    uint64_t covered;
+    struct cursor_place covered;
     uint64_t seal;
 };
 
-static uint64_t
-cover(const struct cursor_key *key, uint64_t nonce)
+/* Its own inverse. */
+static struct cursor_place
+cover(const struct cursor_key *key, uint64_t nonce,
+      struct cursor_place place)
 {
-    return hash_bytes(&key->cover, &nonce, sizeof nonce);
+    uint64_t seq, slot;
+    hash_wide(&key->cover, &nonce, sizeof nonce, &seq, &slot);
+    place.seq ^= seq;
+    place.slot ^= slot;
+    return place;
 }
 
 static uint64_t
@@ -24,18 +30,18 @@ seal(const struct cursor_key *key, const struct cursor *cursor)
 }
 
 void
-cursor_format(const struct cursor_key *key, uint64_t nonce, uint64_t seq,
-              char text[CURSOR_TEXT_MAX])
+cursor_format(const struct cursor_key *key, uint64_t nonce,
+              const struct cursor_place *place, char text[CURSOR_TEXT_MAX])
 {
     struct cursor cursor = {.nonce = nonce,
-                            .covered = seq ^ cover(key, nonce)};
+                            .covered = cover(key, nonce, *place)};
     cursor.seal = seal(key, &cursor);
     hex_encode(&cursor, sizeof cursor, text);
 }
 
 int
 cursor_parse(const struct cursor_key *key, const char *text,
-             uint64_t *seq_out, struct error *err)
+             struct cursor_place *place_out, struct error *err)
 {
     struct cursor cursor;
     if (hex_decode(text, &cursor, sizeof cursor) != 0)
@@ -44,6 +50,6 @@ cursor_parse(const struct cursor_key *key, const char *text,
         return error_set(err, ERROR_GONE,
                          "the list has changed; start it again without a "
                          "cursor");
-    *seq_out = cursor.covered ^ cover(key, cursor.nonce);
+    *place_out = cover(key, cursor.nonce, cursor.covered);
     return 0;
 }

@@ -19,13 +19,20 @@ struct cursor_key {
     struct hash_key seal;
 };
 
-#define CURSOR_TEXT_MAX 49
+#define CURSOR_TEXT_MAX 65
+
+/* Behind an object in the order of creation. */
+struct cursor_place {
+    uint64_t seq;
+    uint64_t slot; /* where the object was: a hint, it may be gone */
+};
 
 /* nonce: any number, a fresh one for each cursor. */
-void cursor_format(const struct cursor_key *key, uint64_t nonce, uint64_t seq,
+void cursor_format(const struct cursor_key *key, uint64_t nonce,
+                   const struct cursor_place *place,
                    char text[CURSOR_TEXT_MAX]);
 /* Fails with ERROR_INVALID, or ERROR_GONE when it is of an earlier key. */
 int cursor_parse(const struct cursor_key *key, const char *text,
-                 uint64_t *seq_out, struct error *err);
+                 struct cursor_place *place_out, struct error *err);
 
 #endif

@@ -93,9 +93,10 @@ estate_cards(const struct granted *granted, struct exchange *exchange,
                            err);
     if (page_begin(&page, granted, exchange, err) != 0)
         return -1;
-    world_each(world, KIND_CARD, ref) {
+    for (struct ref ref = page_first(&page, KIND_CARD, (struct ref){0});
+         !ref_is_none(ref); ref = world_next(world, ref)) {
         if (page_takes(&page, ref))
-            page_add(&page, ref, describe_card(granted, ref));
+            page_put(&page, ref, describe_card(granted, ref));
         if (page.more)
             break;
     }

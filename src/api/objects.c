@@ -10,45 +10,49 @@
 #include "api/watch.h"
 #include "base/sign.h"
 #include "core/object.h"
+#include "core/printer.h"
 #include "core/resource.h"
+
+/* The member that the asker has no right to, NULL: all are shown. */
+static const char *
+hidden_member(struct access_view *view, struct ref ref,
+              const struct object *image)
+{
+    if (ref.kind != KIND_WORKLOAD)
+        return NULL;
+    struct ref at = image->version == 0 ? image->parent : ref;
+    return access_view_can(view, VERB_WORKLOAD_SPEC, at) ? NULL : "spec";
+}
 
 json_t *
 objects_json(const struct granted *granted, struct ref ref, const void *image)
 {
     const struct world *world = granted_world(granted);
+    struct access_view view = access_view(granted);
     if (image == NULL)
         image = world_get(world, ref);
     assert(image != NULL);
     json_t *value =
         object_json(world, image, granted_is_platform(granted));
-    if (ref.kind == KIND_WORKLOAD) {
-        const struct object *head = image;
-        struct ref at = head->version == 0 ? head->parent : ref;
-        if (!access_can(world, granted_actor(granted), VERB_WORKLOAD_SPEC, at,
-                        granted_now_ms(granted)))
-            (void)json_object_del(value, "spec");
-    }
+    const char *hidden = hidden_member(&view, ref, image);
+    if (hidden != NULL)
+        (void)json_object_del(value, hidden);
     return value;
 }
 
 void
-objects_add_names(const struct granted *granted, const json_t *item,
-                  json_t *names)
+objects_write(const struct granted *granted, struct exchange *exchange,
+              struct ref ref, const void *image, struct buffer *out)
 {
     const struct world *world = granted_world(granted);
-    const char *key;
-    json_t *value;
-    json_object_foreach((json_t *)(uintptr_t)item, key, value) {
-        const char *text = json_string_value(value);
-        if (text == NULL || strcmp(key, "id") == 0 ||
-            json_object_get(names, text) != NULL)
-            continue;
-        struct ref ref = object_find_text(world, text);
-        const struct object *object = world_object(world, ref);
-        if (object != NULL && object->name[0] != '\0' &&
-            access_visible(granted, ref))
-            json_object_set_new(names, text, json_string(object->name));
-    }
+    struct access_view view = access_view(granted);
+    if (image == NULL)
+        image = world_get(world, ref);
+    assert(image != NULL);
+    printer_add(state_printer(exchange->api, (enum kind)ref.kind,
+                              granted_is_platform(granted)),
+                out, world, image, hidden_member(&view, ref, image), NULL,
+                NULL);
 }
 
 /* --- lists --- */
@@ -58,7 +62,10 @@ page_begin(struct page *page, const struct granted *granted,
            struct exchange *exchange, struct error *err)
 {
     const char *cursor = url_get(&exchange->url, "cursor");
-    *page = (struct page){.granted = granted, .exchange = exchange};
+    *page = (struct page){.granted = granted,
+                          .exchange = exchange,
+                          .out = &exchange->answer.body,
+                          .view = access_view(granted)};
     page->name = url_get(&exchange->url, "name");
     page->state = url_get(&exchange->url, "state");
     if (exchange_int(exchange, "limit", 1, PAGE_LIMIT_MAX, PAGE_LIMIT_DEFAULT,
@@ -67,9 +74,24 @@ page_begin(struct page *page, const struct granted *granted,
     if (cursor != NULL && cursor_parse(&exchange->api->cursor_key, cursor,
                                        &page->after, err) != 0)
         return -1;
-    page->items = json_array();
-    page->names = json_object();
+    page->names = names_new(exchange->arena, granted);
+    buffer_clear(page->out);
+    buffer_add_text(page->out, "{\"items\":[");
     return 0;
+}
+
+struct ref
+page_first(const struct page *page, enum kind kind, struct ref parent)
+{
+    const struct world *world = granted_world(page->granted);
+    struct ref last = {kind, (uint32_t)page->after.slot};
+    const struct object *object = world_object(world, last);
+    bool there = object != NULL && object->seq == page->after.seq;
+    if (ref_is_none(parent))
+        return there ? world_next(world, last) : world_first(world, kind);
+    return there && ref_equal(object->parent, parent)
+               ? world_next_child(world, last)
+               : world_first_child(world, kind, parent);
 }
 
 /* The name of the object's state, NULL when its kind has none. */
@@ -100,21 +122,42 @@ page_takes(struct page *page, struct ref ref)
 {
     const struct world *world = granted_world(page->granted);
     const struct object *object = world_object(world, ref);
-    if (object->seq <= page->after || page->more ||
+    if (object->seq <= page->after.seq || page->more ||
         !passes_filters(page, ref, object) ||
-        !access_visible(page->granted, ref))
+        !access_view_sees(&page->view, ref))
         return false;
     page->more = page->count == page->limit;
     return !page->more;
 }
 
-void
-page_add(struct page *page, struct ref ref, json_t *item)
+static void
+begin_item(struct page *page, struct ref ref)
 {
-    page->last = world_object(granted_world(page->granted), ref)->seq;
-    page->count++;
-    objects_add_names(page->granted, item, page->names);
-    json_array_append_new(page->items, item);
+    page->last = ref;
+    if (page->count++ > 0)
+        buffer_add_byte(page->out, ',');
+}
+
+void
+page_add(struct page *page, struct ref ref)
+{
+    const struct world *world = granted_world(page->granted);
+    const void *image = world_get(world, ref);
+    begin_item(page, ref);
+    printer_add(state_printer(page->exchange->api, (enum kind)ref.kind,
+                              granted_is_platform(page->granted)),
+                page->out, world, image,
+                hidden_member(&page->view, ref, image), names_add,
+                page->names);
+}
+
+void
+page_put(struct page *page, struct ref ref, json_t *item)
+{
+    begin_item(page, ref);
+    names_add_all(page->names, item);
+    json_write(page->out, item);
+    json_decref(item);
 }
 
 /* The newest revision among what the asker sees of the kind below parent
@@ -151,33 +194,45 @@ objects_revision(const struct granted *granted, enum kind kind,
     return visible_revision(granted, kind, parent);
 }
 
+static void
+add_cursor(struct page *page)
+{
+    char text[CURSOR_TEXT_MAX];
+    uint64_t nonce;
+    struct cursor_place place = {
+        world_object(granted_world(page->granted), page->last)->seq,
+        page->last.index};
+    random_bytes(&nonce, sizeof nonce);
+    cursor_format(&page->exchange->api->cursor_key, nonce, &place, text);
+    buffer_printf(page->out, "\"%s\"", text);
+}
+
 void
 page_end(struct page *page, struct ref parent)
 {
-    struct exchange *exchange = page->exchange;
-    enum kind kind = exchange->route->kind;
-    json_t *next = json_null();
-    if (page->more) {
-        char text[CURSOR_TEXT_MAX];
-        uint64_t nonce;
-        random_bytes(&nonce, sizeof nonce);
-        cursor_format(&exchange->api->cursor_key, nonce, page->last, text);
-        next = json_string(text);
-    }
-    answer_json(&exchange->answer, 200,
-                json_pack("{s:o, s:o, s:o, s:I}", "items", page->items,
-                          "names", page->names, "next", next, "revision",
-                          (json_int_t)objects_revision(page->granted, kind,
-                                                       parent)));
+    struct answer *answer = &page->exchange->answer;
+    buffer_add_text(page->out, "],\"names\":");
+    names_write(page->names, page->out);
+    buffer_add_text(page->out, ",\"next\":");
+    if (page->more)
+        add_cursor(page);
+    else
+        buffer_add_text(page->out, "null");
+    buffer_printf(page->out, ",\"revision\":%llu}\n",
+                  (unsigned long long)objects_revision(
+                      page->granted, page->exchange->route->kind, parent));
+    answer->status = 200;
+    answer->type = "application/json";
 }
 
 static void
 list_children(struct page *page, const struct world *world, enum kind kind,
               struct ref parent)
 {
-    world_each_child(world, kind, parent, ref) {
+    for (struct ref ref = page_first(page, kind, parent); !ref_is_none(ref);
+         ref = world_next_child(world, ref)) {
         if (page_takes(page, ref))
-            page_add(page, ref, objects_json(page->granted, ref, NULL));
+            page_add(page, ref);
         if (page->more)
             return;
     }
@@ -188,9 +243,10 @@ static void
 list_projects(struct page *page, const struct world *world,
               struct ref parent)
 {
-    world_each(world, KIND_PROJECT, ref) {
+    for (struct ref ref = page_first(page, KIND_PROJECT, (struct ref){0});
+         !ref_is_none(ref); ref = world_next(world, ref)) {
         if (resolve_inside(world, ref, parent) && page_takes(page, ref))
-            page_add(page, ref, objects_json(page->granted, ref, NULL));
+            page_add(page, ref);
         if (page->more)
             return;
     }
@@ -227,9 +283,10 @@ objects_list_all(const struct granted *granted, struct exchange *exchange,
         return watch_start(granted, exchange, kind, (struct ref){0}, err);
     if (page_begin(&page, granted, exchange, err) != 0)
         return -1;
-    world_each(world, kind, ref) {
+    for (struct ref ref = page_first(&page, kind, (struct ref){0});
+         !ref_is_none(ref); ref = world_next(world, ref)) {
         if (page_takes(&page, ref))
-            page_add(&page, ref, objects_json(granted, ref, NULL));
+            page_add(&page, ref);
         if (page.more)
             break;
     }
@@ -237,23 +294,45 @@ objects_list_all(const struct granted *granted, struct exchange *exchange,
     return 0;
 }
 
+/* "names" stands among the members of the object itself. */
+static void
+answer_with_names(const struct granted *granted, struct exchange *exchange,
+                  struct ref ref)
+{
+    scoped_buffer text = {0};
+    json_t *object = objects_json(granted, ref, NULL);
+    struct names *names = names_new(exchange->arena, granted);
+    names_add_all(names, object);
+    names_write(names, &text);
+    json_object_set_new(object, "names",
+                        json_loadb(text.bytes, text.size, 0, NULL));
+    answer_json(&exchange->answer, 200, object);
+}
+
+static void
+answer_object(const struct granted *granted, struct exchange *exchange,
+              int status, struct ref ref, const struct object *image)
+{
+    struct answer *answer = &exchange->answer;
+    buffer_clear(&answer->body);
+    objects_write(granted, exchange, ref, image, &answer->body);
+    buffer_add_byte(&answer->body, '\n');
+    answer->status = status;
+    answer->type = "application/json";
+}
+
 int
 objects_get(const struct granted *granted, struct exchange *exchange,
             struct error *err)
 {
     struct ref ref = granted_object(granted);
-    json_t *object = objects_json(granted, ref, NULL);
     int64_t wish;
-    if (exchange_int(exchange, "names", 0, 1, 0, &wish, err) != 0) {
-        json_decref(object);
+    if (exchange_int(exchange, "names", 0, 1, 0, &wish, err) != 0)
         return -1;
-    }
-    if (wish == 1) {
-        json_t *names = json_object();
-        objects_add_names(granted, object, names);
-        json_object_set_new(object, "names", names);
-    }
-    answer_json(&exchange->answer, 200, object);
+    if (wish == 1)
+        answer_with_names(granted, exchange, ref);
+    else
+        answer_object(granted, exchange, 200, ref, NULL);
     answer_etag(&exchange->answer,
                 world_object(granted_world(granted), ref)->version);
     return 0;
@@ -306,7 +385,7 @@ objects_answer(const struct granted *granted, const struct changes *changes,
     bool made = !ref_is_none(exchange->created);
     struct ref ref = made ? exchange->created : granted_object(granted);
     const struct object *image = change_get(changes, ref);
-    answer_json(answer, made ? 201 : 200, objects_json(granted, ref, image));
+    answer_object(granted, exchange, made ? 201 : 200, ref, image);
     answer_etag(answer, image->version);
     if (made) {
         char id[ID_TEXT_MAX];

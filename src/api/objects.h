@@ -2,7 +2,9 @@
 #ifndef API_OBJECTS_H
 #define API_OBJECTS_H
 
+#include "api/cursor.h"
 #include "api/exchange.h"
+#include "api/names.h"
 
 /*
  * How do objects of any kind look to a client, and how are they listed?
@@ -15,21 +17,22 @@
 json_t *objects_json(const struct granted *granted, struct ref ref,
                      const void *image);
 
-/* Adds to names ({id: name}) what the texts of item refer to, as far as the
- * asker may see it, so that a list reads without further questions. */
-void objects_add_names(const struct granted *granted, const json_t *item,
-                       json_t *names);
+/* Appends the same as text. */
+void objects_write(const struct granted *granted, struct exchange *exchange,
+                   struct ref ref, const void *image, struct buffer *out);
 
-/* One page of a list: items are offered in the order of seq. */
+/* One page of a list: items are offered in the order of seq.  The answer is
+ * written as they come. */
 struct page {
     const struct granted *granted;
     struct exchange *exchange;
-    json_t *items;
-    json_t *names;     /* of what the items refer to */
-    const char *name;  /* filters, NULL: none */
+    struct buffer *out;
+    struct names *names; /* of what the items refer to */
+    struct access_view view;
+    const char *name; /* filters, NULL: none */
     const char *state;
-    uint64_t after;
-    uint64_t last;
+    struct cursor_place after;
+    struct ref last;
     int64_t limit;
     int64_t count;
     bool more;
@@ -40,13 +43,18 @@ struct page {
 
 int page_begin(struct page *page, const struct granted *granted,
                struct exchange *exchange, struct error *err);
-/* Is it on this page?  Then the caller adds it with page_add, unless it
- * leaves it out for reasons of its own.  After `more` is set the caller may
- * stop. */
+/* Where to begin offering: the first object of the kind below parent (none:
+ * anywhere) that the page has not passed, as far as it is easily found. */
+struct ref page_first(const struct page *page, enum kind kind,
+                      struct ref parent);
+/* Is it on this page?  Then the caller adds it with page_add or page_put,
+ * unless it leaves it out for reasons of its own.  After `more` is set the
+ * caller may stop. */
 bool page_takes(struct page *page, struct ref ref);
-/* Takes over item. */
-void page_add(struct page *page, struct ref ref, json_t *item);
-/* Makes the answer; with the revision of the list below parent. */
+void page_add(struct page *page, struct ref ref);
+/* With what the caller made of it; takes over item. */
+void page_put(struct page *page, struct ref ref, json_t *item);
+/* Ends the answer; with the revision of the list below parent. */
 void page_end(struct page *page, struct ref parent);
 
 /* From which revision a watch of the kind below parent (none: anywhere) goes

@@ -7,6 +7,7 @@
 #include "api/watch.h"
 #include "base/clock.h"
 #include "base/sign.h"
+#include "core/printer.h"
 #include "identity/password.h"
 
 #define FAILURES_MAX 30
@@ -33,6 +34,21 @@ sweep(struct loop *loop, void *data)
     peers_sweep(api->peers);
 }
 
+static void
+make_printers(struct api *api)
+{
+    for (unsigned kind = KIND_NONE + 1; kind < KIND_COUNT; kind++)
+        for (int platform = 0; platform < 2; platform++)
+            api->printers[kind][platform] =
+                printer_new((enum kind)kind, platform == 1);
+}
+
+const struct printer *
+state_printer(const struct api *api, enum kind kind, bool platform)
+{
+    return api->printers[kind][platform ? 1 : 0];
+}
+
 struct api *
 state_new(struct loop *loop, const struct api_options *options)
 {
@@ -54,6 +70,7 @@ state_new(struct loop *loop, const struct api_options *options)
     random_bytes(&api->key, sizeof api->key);
     random_bytes(&api->cursor_key, sizeof api->cursor_key);
     api->openapi = openapi_text(own->version);
+    make_printers(api);
     api->hub = hub_new(api);
     api->peers = peers_new(own->connections_max / USER_SHARE,
                            (int64_t)own->timeout_s * 1000);
@@ -67,6 +84,9 @@ state_free(struct api *api)
     hub_free(api->hub);
     peers_free(api->peers);
     free(api->openapi);
+    for (unsigned kind = KIND_NONE + 1; kind < KIND_COUNT; kind++)
+        for (int platform = 0; platform < 2; platform++)
+            printer_free(api->printers[kind][platform]);
     (void)pthread_cond_destroy(&api->idle);
     (void)pthread_mutex_destroy(&api->lock);
     free(api);

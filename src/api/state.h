@@ -51,6 +51,7 @@ struct api {
     struct peers *peers;
     struct cursor_key cursor_key;
     char *openapi; /* the document; owned */
+    struct printer *printers[KIND_COUNT][2]; /* for others, for platform's */
 
     pthread_mutex_t lock; /* for what follows */
     pthread_cond_t idle;
@@ -65,6 +66,10 @@ struct api {
     struct state_failures failures[STATE_BUCKETS];
     struct state_metrics metrics;
 };
+
+/* How objects of a kind are written for these viewers. */
+const struct printer *state_printer(const struct api *api, enum kind kind,
+                                    bool platform);
 
 struct api *state_new(struct loop *loop, const struct api_options *options);
 void state_free(struct api *api);

@@ -79,13 +79,14 @@ list_waiting(const struct granted *granted, struct exchange *exchange,
     struct page page;
     if (page_begin(&page, granted, exchange, err) != 0)
         return -1;
-    world_each(world, KIND_WORKLOAD, ref) {
+    for (struct ref ref = page_first(&page, KIND_WORKLOAD, (struct ref){0});
+         !ref_is_none(ref); ref = world_next(world, ref)) {
         const struct workload *workload = world_workload(world, ref);
         if (!lifecycle_is_waiting(workload->state) ||
             !world_is_below(world, ref, below))
             continue;
         if (page_takes(&page, ref))
-            page_add(&page, ref, objects_json(granted, ref, NULL));
+            page_add(&page, ref);
         if (page.more)
             break;
     }
