@@ -66,6 +66,8 @@ HANDLER_WRITE(work_hold)
 HANDLER_WRITE(work_release)
 HANDLER_WRITE(work_take_off)
 HANDLER_READ(work_explain)
+HANDLER_READ(work_whatif_read)
+HANDLER_HISTORY(work_whatif)
 HANDLER_READ(work_queue)
 HANDLER_READ(work_queue_all)
 HANDLER_READ(work_history_read)
@@ -108,5 +110,6 @@ extern const struct body_field first_admin_body[];
 extern const struct body_field stepup_body[];
 extern const struct body_field password_body[];
 extern const struct body_field take_off_body[];
+extern const struct body_field whatif_body[];
 
 #endif

@@ -42,6 +42,19 @@
     OBJECT(VERDICT ",'state':" TEXT ",'waits_ms':" INT ",'ahead':" INT         \
            ",'pools':" LIST_OF(EXPLAINED_POOL)                                 \
            ",'nearest':" EXPLAINED_CHANGE)
+#define FORECAST_LINE                                                          \
+    OBJECT("'workload':" TEXT ",'name':" TEXT ",'project':" TEXT               \
+           ",'tried':" BOOL ",'at':" TIME ",'waits_ms':" INT                   \
+           ",'state':" TEXT ",'reason':" TEXT ",'text':" TEXT)
+#define FORECAST                                                               \
+    OBJECT("'now':" TIME ",'until':" TIME ",'end':" TEXT                       \
+           ",'starts':" LIST_OF(FORECAST_LINE)                                 \
+           ",'preempted':" LIST_OF(FORECAST_LINE)                              \
+           ",'ended':" LIST_OF(FORECAST_LINE)                                  \
+           ",'waiting':" LIST_OF(FORECAST_LINE) ",'refused':" LIST_OF(         \
+               OBJECT("'submit':" INT ",'count':" INT ",'code':" TEXT          \
+                      ",'text':" TEXT)) ",'more':" BOOL                        \
+           ",'assumptions':" LIST_OF(TEXT))
 #define GRANT_LINE                                                             \
     OBJECT("'node':" TEXT_OR_NULL ",'role':" TEXT_OR_NULL                      \
            ",'to':" TIME_OR_NULL ",'at':" TEXT)
@@ -122,6 +135,7 @@ static const struct openapi_answer answers[] = {
     { "POST", "/hold", 200, JSON_TYPE, REF("workload"), 0 },
     { "POST", "/release", 200, JSON_TYPE, REF("workload"), 0 },
     { "GET", "/explain", 200, JSON_TYPE, EXPLAINED, 0 },
+    { "POST", "/what-if", 200, JSON_TYPE, FORECAST, 0 },
     { "GET", "/log", 200, "application/octet-stream", NULL, 0 },
 };
 

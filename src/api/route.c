@@ -33,6 +33,14 @@ const struct body_field take_off_body[] = {
     {"reason", BODY_TEXT, true, "why, for the workload's owner"},
     {NULL, BODY_TEXT, false, NULL},
 };
+const struct body_field whatif_body[] = {
+    {"horizon_ms", BODY_INT, false, "how far to look ahead; a day"},
+    {"change", BODY_LIST, false,
+     "set_quota, add_nodes, set_node, cancel: tried in this order"},
+    {"submit", BODY_LIST, false, "project, count, run_ms, workload"},
+    {"watch", BODY_LIST, false, "ids of workloads to be told about"},
+    {NULL, BODY_TEXT, false, NULL},
+};
 
 /* clang-format off */
 #define READ(m, p, v, k, f, q, h, hist, s)                                    \
@@ -43,6 +51,11 @@ const struct body_field take_off_body[] = {
     {.method = #m, .path = ROUTE_ROOT p, .form = ROUTE_WRITE,                 \
      .verb = VERB_##v, .kind = KIND_##k, .flags = f, .body = b,               \
      .summary = s, .handle.write = h, .work = w, .answer = a},
+/* A question with a body. */
+#define ASK(m, p, v, k, f, b, h, hist, s)                                     \
+    {.method = #m, .path = ROUTE_ROOT p, .form = ROUTE_READ,                  \
+     .verb = VERB_##v, .kind = KIND_##k, .flags = f, .body = b,               \
+     .summary = s, .handle.read = h, .history = hist},
 #define OPEN_AT(m, p, h, s)                                                   \
     {.method = #m, .path = p, .form = ROUTE_OPEN, .verb = NO_VERB,            \
      .summary = s, .handle.open = h},

@@ -4,6 +4,7 @@
 #include "core/explain.h"
 #include "core/lifecycle.h"
 #include "core/submit.h"
+#include "core/whatif.h"
 #include "store/row.h"
 
 int
@@ -66,6 +67,27 @@ work_explain(const struct granted *granted, struct exchange *exchange,
                 explain_workload(granted_world(granted),
                                  granted_object(granted),
                                  granted_now_ms(granted), exchange->arena));
+    return 0;
+}
+
+/* The copy is made here; it runs on a reader's thread. */
+int
+work_whatif_read(const struct granted *granted, struct exchange *exchange,
+                 struct error *err)
+{
+    exchange->data = whatif_new(granted, exchange->body, err);
+    return exchange->data != NULL ? 0 : -1;
+}
+
+int
+work_whatif(struct exchange *exchange, struct store_reader *reader,
+            struct error *err)
+{
+    struct whatif *whatif = exchange->data;
+    (void)reader;
+    (void)err;
+    answer_json(&exchange->answer, 200, whatif_answer(whatif));
+    whatif_free(whatif);
     return 0;
 }
 

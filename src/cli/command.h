@@ -7,11 +7,15 @@
 /* All commands; each is defined in the file of its name. */
 #define COMMANDS(X)                                                           \
     X(login) X(logout) X(whoami) X(stepup) X(first_admin) X(passwd) X(use)    \
-    X(get) X(nouns) X(create) X(set) X(delete) X(set_quota) X(create_key)              \
-    X(create_jointoken) X(submit) X(cancel) X(hold) X(release) X(release_workload) X(wait)        \
-    X(logs) X(explain) X(queue) X(cards) X(bindings) X(usage) X(cost)         \
-    X(can_i) X(check) X(audit_tail) X(audit_export) X(audit_verify)           \
-    X(audit_prove) X(audit_check_proof) X(completion) X(version)
+    X(get) X(nouns) X(create) X(set) X(delete)                                \
+    X(set_quota) X(create_key) X(create_jointoken)                            \
+    X(submit) X(cancel) X(hold) X(release) X(release_workload) X(wait)        \
+    X(logs) X(explain) X(what_if) X(queue)                                    \
+    X(cards) X(bindings) X(usage) X(cost)                                     \
+    X(can_i) X(check)                                                         \
+    X(audit_tail) X(audit_export) X(audit_verify)                             \
+    X(audit_prove) X(audit_check_proof)                                       \
+    X(completion) X(version)
 
 #define COMMAND_DECLARE(name) extern const struct command command_##name;
 COMMANDS(COMMAND_DECLARE)

@@ -17,7 +17,7 @@ static const enum verb project_view[] = {
     VERB_PROJECT_GET,  VERB_SERVICEACCOUNT_GET, VERB_QUOTA_GET,
     VERB_WORKLOAD_GET, VERB_INSTANCE_GET,       VERB_BINDING_GET,
     VERB_VOLUME_GET,   VERB_ALARM_GET,          VERB_USAGE_READ,
-    VERB_CEILING_GET,
+    VERB_CEILING_GET,   VERB_WORKLOAD_WHATIF,
 };
 /* To see who may do what. */
 static const enum verb rights_view[] = {
@@ -34,6 +34,7 @@ static const enum verb estate_view[] = {
     VERB_UNIT_GET,      VERB_PROJECT_GET,   VERB_QUOTA_GET,
     VERB_WORKLOAD_GET,  VERB_INSTANCE_GET,  VERB_BINDING_GET,
     VERB_VOLUME_GET,    VERB_ALARM_GET,     VERB_USAGE_READ,
+    VERB_WORKLOAD_WHATIF,
 };
 
 static const enum verb work[] = {

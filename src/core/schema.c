@@ -547,13 +547,14 @@ struct blob *
 blob_hold(struct blob *blob)
 {
     if (blob != NULL)
-        blob->refs++;
+        (void)__atomic_add_fetch(&blob->refs, 1, __ATOMIC_RELAXED);
     return blob;
 }
 
 void
 blob_drop(struct blob *blob)
 {
-    if (blob != NULL && --blob->refs == 0)
+    if (blob != NULL &&
+        __atomic_sub_fetch(&blob->refs, 1, __ATOMIC_ACQ_REL) == 0)
         free(blob);
 }

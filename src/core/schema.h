@@ -72,7 +72,8 @@ ref_equal(struct ref a, struct ref b)
     return a.index == b.index && (a.index == 0 || a.kind == b.kind);
 }
 
-/* An immutable, counted byte string: JSON documents inside objects. */
+/* An immutable, counted byte string: JSON documents inside objects.  Clones
+ * of the world share it, on any thread. */
 struct blob {
     uint32_t refs;
     uint32_t size;

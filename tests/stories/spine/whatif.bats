@@ -1,0 +1,53 @@
+#!/usr/bin/env bats
+# SPDX-License-Identifier: Apache-2.0
+# Before they ask for more, people try what more would do.
+
+load ../lib
+
+setup_file() {
+    install_bulkhead bsw
+    quota cards -t research -g 0 -l 2
+    quota cards -t vision -g 0 -l 4
+}
+teardown_file() { remove_bulkhead; }
+teardown() { tell_why && everything_ends; }
+
+@test "alice sees when her work would start, and what a higher limit changes" {
+    runs alice first -c $h100 -n 2 --max-run 1h -- "${stay[@]}"
+    becomes alice first running
+    runs alice second -c $h100 -- "${stay[@]}"
+    becomes alice second gated
+    run alice what-if second -o json
+    [ "$status" = 0 ]
+    [ "$(jq -r '.starts | map(.name) | join(" ")' <<<"$output")" = second ]
+    # An hour after the first one started, and its handover takes no time.
+    started=$(date -d "$(of alice first started_ms)" +%s)
+    at=$(date -d "$(jq -r '.starts[0].at' <<<"$output")" +%s)
+    [ $((at - started)) = 3600 ]
+    run alice what-if second --quota cards=3 --level tenant
+    [ "$status" = 0 ]
+    says "starts    second"
+    [ "$(state alice second)" = gated ]
+    run alice what-if -c $h100 -n 3
+    says "refused:" "could hold 2"
+}
+
+@test "nobody learns of other people's work" {
+    runs vera hidden -c $h100 -n 2 -- "${stay[@]}"
+    becomes vera hidden running
+    run alice what-if -c $h100 --run 10m -o json
+    [ "$status" = 0 ]
+    [[ $output != *hidden* && $output != *vision* ]]
+    refused 6 alice what-if hidden
+    refused 6 vera what-if -t research --level tenant
+}
+
+@test "an operator tries more nodes" {
+    run admin what-if --add-nodes 2 --in-pool default --of-class $h100 --level platform
+    [ "$status" = 0 ]
+    says "until"
+    refused 2 admin what-if --add-nodes 2 --level platform
+    says "--in-pool"
+    refused 2 admin what-if --add-nodes 2 --in-pool nosuch --of-class $h100 --level platform
+    says "nosuch"
+}
