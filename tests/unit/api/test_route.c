@@ -58,7 +58,8 @@ a_route_that_changes_something_needs_a_verb_that_writes(void **state)
     for (size_t i = 0; i < route_count; i++) {
         const struct route *route = &route_table[i];
         bool safe = strcmp(route->method, "GET") == 0;
-        if (route->form == ROUTE_READ && !safe)
+        /* A question that needs a body is posted. */
+        if (route->form == ROUTE_READ && !safe && route->body == NULL)
             fail_msg("%s %s reads", route->method, route->path);
         if (route->form == ROUTE_READ && verb_writes(route->verb))
             fail_msg("%s %s is only a read", route->method, route->path);
