@@ -54,6 +54,7 @@ levels_of(enum kind kind)
     case KIND_PLATFORM:
     case KIND_BINDING:
     case KIND_HOLD:
+    case KIND_BOOKING:
     case KIND_RECEIPT:
     case KIND_SOURCE:
     case KIND_FACT:

@@ -26,6 +26,8 @@ set_policy(struct platform *platform, const char *currency)
     platform->free_limit_milli = 1000;
     platform->min_run_ms = MINUTE_MS;
     platform->restart_max = 10;
+    platform->bypass_max = 20;
+    platform->bypass_ms = 60 * MINUTE_MS;
 }
 
 static struct ref

@@ -244,6 +244,11 @@ say_nominated(struct verdict *verdict, const struct changes *changes,
                     "starts when all are given back and clean",
                     cards, reason_node(node, changes->world,
                                        first->claim.node));
+    else if (first->rule == RECLAIM_LOAN)
+        verdict_set(verdict, WORKLOAD_QUEUED, REASON_RECLAIMING,
+                    "%s that it has booked were lent and are called in; it "
+                    "starts when all are given back and clean",
+                    cards);
     else
         verdict_set(verdict, WORKLOAD_QUEUED, REASON_RECLAIMING,
                     "%s are being freed for it by its priority; it starts "

@@ -3,7 +3,9 @@
 
 #include <string.h>
 
+#include "core/queue.h"
 #include "core/shortage.h"
+#include "core/timeline.h"
 
 /* One pool where it may run. */
 struct option {
@@ -24,7 +26,9 @@ struct look {
     struct estate *estate;
     struct arena *arena;
     const struct workload *workload;
-    bool nominated;
+    bool nominated, booked;
+    int64_t right;
+    struct booking_bars bars; /* bookings that it has to respect */
     struct option *options;
     size_t count;
     struct verdict closed; /* the nearest verdict of the gate */
@@ -39,9 +43,10 @@ look_ahead(struct look *look)
     const struct ledger *balance = &estate->balance;
 
     look->gate->promised = &estate->promised;
-    if (look->nominated) {
+    if (look->nominated || look->bars.count > 0) {
         estate_earlier(estate, look->workload->object.self, look->arena,
                        &look->promised);
+        booking_charge(estate, &look->bars, &look->promised);
         look->gate->promised = &look->promised;
         ledger_copy(&look->balance, &look->promised, look->arena);
         ledger_merge(&look->balance, &estate->leaving);
@@ -157,7 +162,8 @@ find_victims(struct look *look, struct evaluation *evaluation)
         if (option->request.class == NULL ||
             option->demand.of[DIMENSION_CARDS] == 0 ||
             !reclaim_find(look->estate, look->workload, &option->demand,
-                          &option->request, look->arena, &evaluation->plan))
+                          &option->request, &look->bars, look->arena,
+                          &evaluation->plan))
             continue;
         evaluation->act = ACT_NOMINATE;
         evaluation->demand = option->demand;
@@ -234,6 +240,106 @@ find_transfer(struct look *look, struct evaluation *evaluation)
     return false;
 }
 
+/* --- bookings --- */
+
+/* What is on loan from a booked workload goes when its start is near. */
+static bool
+call_in_loans(struct look *look, struct evaluation *evaluation)
+{
+    struct estate *estate = look->estate;
+    struct ref self = look->workload->object.self;
+    uint32_t *runs = NULL;
+    size_t count = look->booked
+                       ? booking_recalled(estate, self, look->arena, &runs)
+                       : 0;
+
+    for (size_t i = 0; count > 0 && i < look->count; i++) {
+        struct option *option = &look->options[i];
+
+        if (!option->soon ||
+            !reclaim_loans(estate, look->workload, &option->demand,
+                           &option->request, &look->bars, runs, count, look->arena,
+                           &evaluation->plan))
+            continue;
+        evaluation->act = ACT_NOMINATE;
+        evaluation->demand = option->demand;
+        evaluation->request = option->request;
+        return true;
+    }
+    return false;
+}
+
+/* The option with the earliest start; one without a time comes last. */
+static bool
+find_booking(struct look *look, struct evaluation *evaluation)
+{
+    bool found = false;
+
+    for (size_t i = 0; i < look->count; i++) {
+        const struct option *option = &look->options[i];
+        struct booking_ask ask = { look->workload, &option->demand,
+                                   &option->request, look->gate->promised,
+                                   option->open };
+        struct booking_plan plan;
+
+        if (option->request.class == NULL ||
+            option->demand.of[DIMENSION_CARDS] == 0 ||
+            !booking_has_room(look->estate->world, look->workload,
+                              option->pool) ||
+            !booking_find(look->estate, &ask, look->arena, &plan))
+            continue;
+        if (found && (plan.from_ms == 0 ||
+                      (evaluation->booking.from_ms != 0 &&
+                       evaluation->booking.from_ms <= plan.from_ms)))
+            continue;
+        evaluation->booking = plan;
+        evaluation->request = option->request;
+        found = true;
+    }
+    return found;
+}
+
+static bool
+wants_booking(const struct look *look)
+{
+    const struct estate *estate = look->estate;
+    struct ref self = look->workload->object.self;
+
+    if (look->nominated || booking_has_place(estate->world, self))
+        return false;
+    return look->booked ? look->any_open
+                        : booking_due_ms(estate->world, look->workload) <=
+                              estate->now_ms;
+}
+
+/* It waits: books a start for it when it is time, and gives up a booking that
+ * cannot be had any more. */
+static void
+consider_booking(struct look *look, struct evaluation *evaluation)
+{
+    struct estate *estate = look->estate;
+    struct ref self = look->workload->object.self;
+    struct booking_bars others;
+
+    if (evaluation->act != ACT_WAIT)
+        return;
+    if (look->booked && !booking_stands(estate, self)) {
+        evaluation->drop = true;
+        return;
+    }
+    if (!wants_booking(look))
+        return;
+    booking_bar(estate, &look->bars, -1);
+    booking_bars(estate, look->workload, look->right, true, look->arena,
+                 &others);
+    booking_bar(estate, &others, 1);
+    if (find_booking(look, evaluation) &&
+        !(look->booked && evaluation->booking.placement.count == 0))
+        evaluation->act = ACT_BOOK;
+    booking_bar(estate, &others, -1);
+    booking_bar(estate, &look->bars, 1);
+}
+
 /* The verdict when nothing can be done: that of the open pool where most is
  * free, else of the gate. */
 static void
@@ -282,7 +388,7 @@ evaluate_pools(struct look *look, struct evaluation *evaluation)
         return;
     }
     evaluation->drop = look->nominated;
-    if (find_victims(look, evaluation))
+    if (call_in_loans(look, evaluation) || find_victims(look, evaluation))
         return;
     say_wait(look, &evaluation->verdict);
     (void)find_transfer(look, evaluation);
@@ -302,14 +408,21 @@ evaluate_workload(struct gate *gate, struct estate *estate,
 
     memset(evaluation_out, 0, sizeof(*evaluation_out));
     look.nominated = !ref_is_none(world_first_child(world, KIND_HOLD, self));
+    look.booked = booking_has(world, self);
     if (!gate_check_policy(gate, workload, &evaluation_out->verdict)) {
         evaluation_out->verdict.state = WORKLOAD_GATED;
-        evaluation_out->drop = look.nominated;
+        evaluation_out->drop = look.nominated || look.booked;
         return;
     }
     estate_own(estate, self, true);
+    look.right = queue_right(estate, workload);
+    evaluation_out->right = look.right;
+    booking_bars(estate, workload, look.right, false, look.arena, &look.bars);
+    booking_bar(estate, &look.bars, 1);
     look_ahead(&look);
     evaluate_pools(&look, evaluation_out);
+    consider_booking(&look, evaluation_out);
+    booking_bar(estate, &look.bars, -1);
     estate_own(estate, self, false);
     gate->promised = &estate->promised;
 }

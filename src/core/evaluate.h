@@ -2,6 +2,7 @@
 #ifndef CORE_EVALUATE_H
 #define CORE_EVALUATE_H
 
+#include "core/booking.h"
 #include "core/reclaim.h"
 
 /*
@@ -10,16 +11,18 @@
  * In this order: start it in the best pool that has a place; wait for what is
  * being given back already (held for it when a guarantee claims it); name
  * victims; take over the nomination of work of a lower priority; else tell
- * why it waits.
+ * why it waits, and book a start when others passed it over for too long.
  */
 
-enum act { ACT_WAIT, ACT_ASSIGN, ACT_NOMINATE };
+enum act { ACT_WAIT, ACT_ASSIGN, ACT_NOMINATE, ACT_BOOK };
 
 /* What is found out about one workload. */
 struct evaluation {
     enum act act;
-    struct verdict verdict; /* ACT_WAIT */
-    bool drop;              /* its nomination is over */
+    struct verdict verdict; /* ACT_WAIT, ACT_BOOK */
+    bool drop;              /* its nomination or booking is over */
+    int64_t right;          /* enum quota_right */
+    struct booking_plan booking; /* ACT_BOOK */
     struct ref from;        /* whose nomination moves to it, or none */
     struct demand demand;
     struct place_request request;

@@ -99,6 +99,14 @@ lifecycle_drop_holds(struct changes *changes, struct ref workload)
         usage_cut(changes, hold->card);
         change_delete(changes, ref);
     }
+    world_each_child(changes->world, KIND_BOOKING, workload, ref) {
+        const struct booking *booking = change_get(changes, ref);
+
+        if (booking == NULL)
+            continue;
+        usage_cut(changes, booking->card);
+        change_delete(changes, ref);
+    }
 }
 
 /* --- stopping --- */

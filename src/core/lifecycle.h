@@ -50,7 +50,7 @@ void lifecycle_checkpoint(struct changes *changes, struct ref ref,
  * NULL.  Instances that were not started yet are stopped at once. */
 void lifecycle_stop(struct changes *changes, struct ref ref, int state,
                     const char *reason, const char *proof);
-/* Deletes the parts that are held for a workload. */
+/* Deletes what is held and booked for a workload. */
 void lifecycle_drop_holds(struct changes *changes, struct ref workload);
 
 /* Grace in force for a workload, ms: its own, capped, or the platform's. */

@@ -56,6 +56,8 @@ struct platform {
     int64_t max_run_default_ms;    /* 0: none */
     int64_t min_run_ms; /* before a second preemption, except for guarantee */
     int64_t restart_max;
+    int64_t bypass_max; /* starts of later work before one is booked; 0: off */
+    int64_t bypass_ms;  /* or waiting for that long; 0: off */
     /* derived */
     uint64_t scope_revision;
 };
@@ -355,6 +357,8 @@ struct workload { /* below a project */
     int64_t attempt;     /* 0 before the first assignment */
     int64_t failures;    /* failed starts or exits so far */
     int64_t preemptions;
+    int64_t waiting_ms;  /* it waits to start since */
+    int64_t bypassed;    /* starts of later work since then */
     int64_t started_ms;  /* first running instance of this attempt */
     int64_t ended_ms;
     int64_t next_try_ms; /* back-off */
@@ -421,6 +425,16 @@ struct hold { /* below the beneficiary workload: a part kept free for it */
     int64_t milli;
     int64_t memory_mib;
     int64_t expires_ms;
+};
+
+/* Below a workload that waits: a start that no later work may delay. */
+struct booking {
+    struct object object;
+    struct ref card;    /* indexed; none: it waits for quota alone */
+    struct ref pool;
+    int64_t milli;
+    int64_t memory_mib;
+    int64_t from_ms;    /* expected start; 0: when all has become free */
 };
 
 enum volume_state { VOLUME_NEW, VOLUME_READY, VOLUME_DELETING, VOLUME_FAILED };

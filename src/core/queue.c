@@ -19,8 +19,8 @@ queue_before(const struct queue_entry *a, const struct queue_entry *b)
 
 /* The best right in any pool; the memory of cards does not matter much here
  * and is left out. */
-static enum quota_right
-right_of(const struct estate *estate, const struct workload *workload)
+int64_t
+queue_right(const struct estate *estate, const struct workload *workload)
 {
     const struct world *world = estate->world;
     enum quota_right best = RIGHT_BURST;
@@ -39,7 +39,7 @@ right_of(const struct estate *estate, const struct workload *workload)
         if (right < best)
             best = right;
     }
-    return best;
+    return (int64_t)best;
 }
 
 struct queue_entry
@@ -57,7 +57,7 @@ queue_entry(struct estate *estate, struct ref ref)
 
     /* What is promised to itself does not stand in its way. */
     estate_own(estate, ref, true);
-    entry.right = (int64_t)right_of(estate, workload);
+    entry.right = queue_right(estate, workload);
     estate_own(estate, ref, false);
     return entry;
 }

@@ -33,6 +33,9 @@ struct ref queue_take(struct queue *queue, struct estate *estate);
 /* Puts one back that was taken but not decided. */
 void queue_return(struct queue *queue, struct estate *estate,
                   struct ref workload);
+/* The right of a waiting workload in its best pool (enum quota_right). */
+int64_t queue_right(const struct estate *estate,
+                    const struct workload *workload);
 /* Does a go before b? */
 bool queue_before(const struct queue_entry *a, const struct queue_entry *b);
 /* The entry of a waiting workload, for rank and explanation. */

@@ -46,8 +46,15 @@ void
 reason_put(struct workload *workload, const struct verdict *verdict,
            int64_t now_ms)
 {
+    bool waited = workload->state == WORKLOAD_GATED ||
+                  workload->state == WORKLOAD_QUEUED;
+
     if (workload->state != verdict->state)
         workload->state_ms = now_ms;
+    if (!waited || workload->waiting_ms == 0) {
+        workload->waiting_ms = now_ms;
+        workload->bypassed = 0;
+    }
     workload->state = verdict->state;
     workload->reason = (int)verdict->reason;
     workload->reason_quota = verdict->quota;

@@ -6,7 +6,8 @@
 const char *
 reclaim_rule_text(enum reclaim_rule rule)
 {
-    static const char *const names[] = { "guarantee", "priority", "across" };
+    static const char *const names[] = { "guarantee", "priority", "across",
+                                         "loan" };
 
     return names[rule];
 }
@@ -160,6 +161,27 @@ find_rule(struct search *search, const struct run *run,
     return search->across;
 }
 
+/* Fills what a candidate is ordered by; false when it cannot be named. */
+static bool
+fill_candidate(const struct search *search, struct candidate *candidate)
+{
+    const struct estate *estate = search->estate;
+    const struct run *run = &estate->runs[candidate->victim.run];
+    const struct workload *victim =
+        world_workload(estate->world, run->workload);
+
+    if (!run->live || run->leaving || run->count == 0 || victim == NULL ||
+        !victim->preemptible || victim->state == WORKLOAD_LOST)
+        return false;
+    candidate->ancestor = quota_ancestor(
+        estate->world, search->demand->project, run->demand.project);
+    candidate->kind = kind_order(victim->kind);
+    candidate->priority = run->priority;
+    candidate->seq = victim->object.seq;
+    candidate->victim.lost_work = lost_work(estate, run, victim);
+    return true;
+}
+
 static void
 list_candidates(struct search *search)
 {
@@ -173,20 +195,10 @@ list_candidates(struct search *search)
             world_workload(estate->world, run->workload);
         struct candidate candidate = { .victim.run = (uint32_t)i };
 
-        if (!run->live || run->leaving || run->count == 0 || victim == NULL ||
-            !victim->preemptible || victim->state == WORKLOAD_LOST ||
-            !is_useful(search, victim, run))
-            continue;
-        candidate.ancestor =
-            quota_ancestor(estate->world, search->demand->project,
-                           run->demand.project);
-        if (!find_rule(search, run, victim, &candidate))
-            continue;
-        candidate.kind = kind_order(victim->kind);
-        candidate.priority = run->priority;
-        candidate.seq = victim->object.seq;
-        candidate.victim.lost_work = lost_work(estate, run, victim);
-        search->list[search->count++] = candidate;
+        if (fill_candidate(search, &candidate) &&
+            is_useful(search, victim, run) &&
+            find_rule(search, run, victim, &candidate))
+            search->list[search->count++] = candidate;
     }
 }
 
@@ -339,7 +351,8 @@ leave_out(struct search *search, struct reclaim_victim *victims, size_t count,
 static void
 search_init(struct search *search, struct estate *estate,
             const struct workload *workload, const struct demand *demand,
-            const struct place_request *request, struct arena *arena)
+            const struct place_request *request,
+            const struct booking_bars *bars, struct arena *arena)
 {
     const struct world *world = estate->world;
     const struct priority *priority =
@@ -357,33 +370,66 @@ search_init(struct search *search, struct estate *estate,
     search->min_run_ms = platform != NULL ? platform->min_run_ms : 0;
     ledger_copy(&search->leaving, &estate->leaving, arena);
     ledger_copy(&search->balance, &estate->balance, arena);
+    booking_charge(estate, bars, &search->balance);
     search->abroad =
         search->across ||
         right_across(search, world_platform_ref(world))->may;
 }
 
-bool
-reclaim_find(struct estate *estate, const struct workload *workload,
-             const struct demand *demand,
-             const struct place_request *request, struct arena *arena,
-             struct reclaim_plan *plan_out)
+/* A minimal set of the candidates, in their order, and the place. */
+static bool
+choose_set(struct search *search, struct reclaim_plan *plan_out)
 {
-    struct search search;
     struct reclaim_victim *victims;
     struct placement placement;
     size_t count;
 
-    search_init(&search, estate, workload, demand, request, arena);
-    list_candidates(&search);
-    if (search.count == 0 || !could_fit(&search))
+    if (search->count == 0 || !could_fit(search))
         return false;
-    victims = arena_alloc(arena, search.count * sizeof(*victims));
-    count = name_victims(&search, victims, &placement);
+    victims = arena_alloc(search->arena, search->count * sizeof(*victims));
+    count = name_victims(search, victims, &placement);
     if (count == 0)
         return false;
-    count = leave_out(&search, victims, count, &placement);
+    count = leave_out(search, victims, count, &placement);
     for (size_t i = 0; i < count; i++)
-        count_victim(&search, &victims[i], -1);
+        count_victim(search, &victims[i], -1);
     *plan_out = (struct reclaim_plan){ victims, count, placement };
     return count > 0;
+}
+
+bool
+reclaim_find(struct estate *estate, const struct workload *workload,
+             const struct demand *demand,
+             const struct place_request *request,
+             const struct booking_bars *bars, struct arena *arena,
+             struct reclaim_plan *plan_out)
+{
+    struct search search;
+
+    search_init(&search, estate, workload, demand, request, bars, arena);
+    list_candidates(&search);
+    return choose_set(&search, plan_out);
+}
+
+bool
+reclaim_loans(struct estate *estate, const struct workload *workload,
+              const struct demand *demand,
+              const struct place_request *request,
+              const struct booking_bars *bars, const uint32_t *runs,
+              size_t count, struct arena *arena,
+              struct reclaim_plan *plan_out)
+{
+    struct search search;
+
+    search_init(&search, estate, workload, demand, request, bars, arena);
+    search.list = arena_alloc(arena, count * sizeof(*search.list));
+    for (size_t i = 0; i < count; i++) {
+        struct candidate candidate = { .victim.run = runs[i],
+                                       .victim.rule = RECLAIM_LOAN };
+
+        if (!fill_candidate(&search, &candidate))
+            continue;
+        search.list[search.count++] = candidate;
+    }
+    return choose_set(&search, plan_out);
 }

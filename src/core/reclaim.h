@@ -2,6 +2,7 @@
 #ifndef CORE_RECLAIM_H
 #define CORE_RECLAIM_H
 
+#include "core/booking.h"
 #include "core/gate.h"
 
 /*
@@ -12,6 +13,7 @@
  *   priority   higher over lower in the same tenant
  *   across     higher over lower across tenants, for priority classes that
  *              may, on burst use only
+ *   loan       booked work over what was lent its parts (core/booking.h)
  *
  * Every node from a victim up to the common ancestor keeps its guarantee
  * after the release, other releases under way counted.  Work that is not
@@ -19,7 +21,12 @@
  * is proven first, and none of them can be left out.
  */
 
-enum reclaim_rule { RECLAIM_GUARANTEE, RECLAIM_PRIORITY, RECLAIM_ACROSS };
+enum reclaim_rule {
+    RECLAIM_GUARANTEE,
+    RECLAIM_PRIORITY,
+    RECLAIM_ACROSS,
+    RECLAIM_LOAN,
+};
 const char *reclaim_rule_text(enum reclaim_rule rule);
 
 struct reclaim_victim {
@@ -40,13 +47,23 @@ struct reclaim_plan {
 bool reclaim_is_claimant(const struct estate *estate,
                          const struct demand *demand);
 /*
- * The estate counts the beneficiary's own holds as its own.  True with a plan
+ * The estate counts the beneficiary's own holds as its own, and is without the
+ * parts of bookings that it has to respect (bars).  True with a plan
  * of at least one victim; false when no allowed set of victims makes room.
  * Trials leave the estate as it was.
  */
 bool reclaim_find(struct estate *estate, const struct workload *workload,
                   const struct demand *demand,
-                  const struct place_request *request, struct arena *arena,
+                  const struct place_request *request,
+                  const struct booking_bars *bars, struct arena *arena,
                   struct reclaim_plan *plan_out);
+
+/* The same among these runs alone, which are on loan from the workload. */
+bool reclaim_loans(struct estate *estate, const struct workload *workload,
+                   const struct demand *demand,
+                   const struct place_request *request,
+                   const struct booking_bars *bars, const uint32_t *runs,
+                   size_t count, struct arena *arena,
+                   struct reclaim_plan *plan_out);
 
 #endif

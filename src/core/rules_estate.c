@@ -83,6 +83,9 @@ rules_delete_pool(const struct edit *edit, struct ref ref, struct error *err)
     block_work(edit, &blockers, ref);
     if (rules_blocked(&blockers, err) != 0)
         return -1;
+    world_each(edit->world, KIND_BOOKING, at)
+        if (ref_equal(world_booking(edit->world, at)->pool, ref))
+            rules_drop(edit->changes, at);
     rules_drop_children(edit->changes, KIND_JOINTOKEN, ref);
     return 0;
 }
@@ -152,8 +155,12 @@ rules_delete_node(const struct edit *edit, struct ref ref, struct error *err)
     if (rules_blocked(&blockers, err) != 0)
         return -1;
     evict_ended(edit->changes, ref);
-    world_each_child(edit->world, KIND_CARD, ref, card)
+    world_each_child(edit->world, KIND_CARD, ref, card) {
+        world_each_index(edit->world, KIND_BOOKING, 0, card, at)
+            rules_drop_children(edit->changes, KIND_BOOKING,
+                                world_parent(edit->world, at));
         rules_drop_children(edit->changes, KIND_ALARM, card);
+    }
     rules_drop_children(edit->changes, KIND_CARD, ref);
     return 0;
 }

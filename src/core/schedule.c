@@ -9,6 +9,7 @@
 #include "core/lifecycle.h"
 #include "core/manifest.h"
 #include "core/queue.h"
+#include "core/timeline.h"
 
 /* A pass that decided something is repeated; this often without anything new
  * from outside means that decisions chase each other, and time has to pass. */
@@ -27,7 +28,7 @@
 struct group_key {
     struct ref project, user, class, pool, priority;
     int64_t instances, cpu_milli, memory_mib, max_run_ms;
-    int64_t preemptible;
+    int64_t preemptible, kind, grace_ms;
 };
 struct group {
     struct group_key key;
@@ -35,6 +36,10 @@ struct group {
     struct group *next;
 };
 #define GROUP_ROOM 1024
+/* Those at the head are the first to be booked: only they are counted for. */
+#define PASSED_MAX 4
+/* Bookings that one start can end. */
+#define DISPLACED_MAX 64
 
 struct chore {
     struct ref workload;
@@ -49,6 +54,8 @@ struct pass {
     struct chore *dues;
     size_t due_count, due_done;
     struct group *groups[GROUP_ROOM];
+    struct ref passed[PASSED_MAX]; /* the first that wait in vain */
+    size_t passed_count;
     uint64_t generation; /* of the world that it goes on from */
     int64_t due_ms;
     bool changed; /* it has decided something */
@@ -93,7 +100,7 @@ schedule_what_text(enum schedule_what what)
 {
     static const char *const names[] = { "nothing", "reason", "assign",
                                          "nominate", "expire", "stop",
-                                         "retire" };
+                                         "book", "retire" };
 
     return names[what];
 }
@@ -162,6 +169,9 @@ find_dues(struct pass *pass, const struct world *world, int64_t now_ms)
             add_due(pass, ref, SCHEDULE_RETIRE);
         if (hold != NULL)
             look_at(pass, hold->expires_ms);
+        look_at(pass, booking_has(world, ref)
+                          ? booking_recall_ms(world, ref)
+                          : booking_due_ms(world, workload));
         if (workload->max_run_ms > 0 && workload->started_ms > 0 &&
             lifecycle_is_live(workload->state))
             look_at(pass, end_ms);
@@ -231,7 +241,8 @@ group_key_of(const struct world *world, const struct workload *workload,
         (workload->attempt > 0 &&
          workload->recovery == RECOVERY_SAME_POOL) ||
         !ref_is_none(world_first_child(world, KIND_HOLD,
-                                       workload->object.self)))
+                                       workload->object.self)) ||
+        booking_has(world, workload->object.self))
         return false;
     memset(key, 0, sizeof(*key));
     key->project = workload->object.parent;
@@ -244,6 +255,8 @@ group_key_of(const struct world *world, const struct workload *workload,
     key->memory_mib = workload->memory_mib;
     key->max_run_ms = workload->max_run_ms;
     key->preemptible = workload->preemptible;
+    key->kind = workload->kind;
+    key->grace_ms = workload->grace_ms;
     return true;
 }
 
@@ -313,6 +326,60 @@ give_up(struct changes *changes, struct ref ref, const char *why)
                changes->context.now_ms);
 }
 
+/* Does it wait for what others can take before it? */
+static bool
+can_be_passed(const struct evaluation *evaluation)
+{
+    enum reason reason = evaluation->verdict.reason;
+
+    return evaluation->act == ACT_WAIT &&
+           (reason == REASON_LIMIT || reason == REASON_CAPACITY ||
+            reason == REASON_FRAGMENTED || reason == REASON_HANDOVER ||
+            reason == REASON_NODE);
+}
+
+static void
+note_passed(struct pass *pass, const struct workload *workload,
+            const struct evaluation *evaluation)
+{
+    if (pass->passed_count < PASSED_MAX &&
+        can_be_passed(evaluation) &&
+        !booking_has(pass->estate->world, workload->object.self))
+        pass->passed[pass->passed_count++] = workload->object.self;
+}
+
+/* One that came after them starts: counts for those that wait for the same
+ * pool. */
+static void
+count_passed(struct pass *pass, struct changes *changes, struct ref pool)
+{
+    for (size_t i = 0; i < pass->passed_count; i++) {
+        const struct workload *workload =
+            world_workload(changes->world, pass->passed[i]);
+
+        if (workload != NULL &&
+            (ref_is_none(workload->pool) || ref_equal(workload->pool, pool)))
+            ((struct workload *)change_update(changes, pass->passed[i]))
+                ->bypassed++;
+    }
+}
+
+/* Bookings that this decision takes the parts from end. */
+static void
+end_bookings(const struct estate *estate, struct changes *changes,
+             const struct workload *workload,
+             const struct evaluation *evaluation)
+{
+    struct ref owners[DISPLACED_MAX];
+    size_t count =
+        booking_displaced(estate, workload, evaluation->right,
+                          &evaluation->plan.placement, owners, DISPLACED_MAX);
+
+    for (size_t i = 0; i < count; i++)
+        give_up(changes, owners[i],
+                "its booked start went to work that goes before it by right");
+}
+
 static void
 carry_out(struct scheduler *scheduler, struct changes *changes,
           const struct workload *workload,
@@ -325,10 +392,19 @@ carry_out(struct scheduler *scheduler, struct changes *changes,
         give_up(changes, evaluation->from,
                 "what was kept for it went to work of a higher priority");
     if (evaluation->act == ACT_ASSIGN) {
+        end_bookings(estate, changes, workload, evaluation);
         assign_start(estate, changes, workload, &evaluation->request,
                      &evaluation->plan.placement);
+        count_passed(&scheduler->pass, changes, evaluation->request.pool);
         decided(scheduler, SCHEDULE_ASSIGN, self, 0);
+    } else if (evaluation->act == ACT_BOOK) {
+        booking_put(estate, changes, workload, evaluation->request.class,
+                    &evaluation->booking);
+        reason_put(change_update(changes, self), &evaluation->verdict,
+                   changes->context.now_ms);
+        decided(scheduler, SCHEDULE_BOOK, self, 0);
     } else {
+        end_bookings(estate, changes, workload, evaluation);
         assign_nominate(estate, changes, workload, &evaluation->demand,
                         &evaluation->request, &evaluation->plan);
         decided(scheduler, SCHEDULE_NOMINATE, self, evaluation->plan.count);
@@ -362,6 +438,7 @@ look_at_workload(struct scheduler *scheduler, struct changes *changes,
             carry_out(scheduler, changes, workload, &evaluation);
             return true;
         }
+        note_passed(pass, workload, &evaluation);
         if (grouped)
             group_add(pass, &key, &evaluation.verdict);
     }

@@ -31,6 +31,7 @@ enum schedule_what {
     SCHEDULE_NOMINATE, /* victims got notice, parts are held for it */
     SCHEDULE_EXPIRE,   /* a nomination ran out */
     SCHEDULE_STOP,     /* longest run time is over */
+    SCHEDULE_BOOK,     /* a start that no later work may delay */
     SCHEDULE_RETIRE,   /* finished history left the memory */
 };
 /* What the last step decided, and about whom (none: several). */

@@ -107,6 +107,10 @@ static const struct field platform_fields[] = {
     AMOUNT(platform, max_run_default_ms, U, "default run time, ms; 0: none"),
     AMOUNT(platform, min_run_ms, U, "run time before a second preemption, ms"),
     INT(platform, restart_max, U, 0, 1000, "most restarts of a workload"),
+    INT(platform, bypass_max, U, 0, 1000000,
+        "starts of later work before waiting work is booked; 0: no bound"),
+    AMOUNT(platform, bypass_ms, U,
+           "waiting time before work is booked, ms; 0: no bound"),
 };
 static const struct field pool_fields[] = {
     ENUM(pool, kind, C, pool_kind_names, "who may use it"),
@@ -283,6 +287,8 @@ static const struct field workload_fields[] = {
     AMOUNT(workload, attempt, 0, "assignments so far"),
     AMOUNT(workload, failures, 0, "failed starts and exits"),
     AMOUNT(workload, preemptions, 0, "times preempted"),
+    TIME(workload, waiting_ms, 0, "waits to start since"),
+    AMOUNT(workload, bypassed, 0, "starts of later work since then"),
     TIME(workload, started_ms, 0, "this attempt runs since"),
     TIME(workload, ended_ms, 0, "ended"),
     TIME(workload, next_try_ms, 0, "not tried before"),
@@ -335,6 +341,13 @@ static const struct field hold_fields[] = {
     INT(hold, milli, 0, 1, 1000, "share, milli-cards"),
     AMOUNT(hold, memory_mib, 0, "accelerator memory, MiB"),
     TIME(hold, expires_ms, 0, "given up at"),
+};
+static const struct field booking_fields[] = {
+    REF(booking, card, FIELD_INDEX, KIND_CARD, "card"),
+    REF(booking, pool, 0, KIND_POOL, "where it starts"),
+    INT(booking, milli, 0, 0, 1000, "share, milli-cards"),
+    AMOUNT(booking, memory_mib, 0, "accelerator memory, MiB"),
+    TIME(booking, from_ms, 0, "expected start; none: when all is free"),
 };
 static const struct field volume_fields[] = {
     INT(volume, size_mib, C | R, 1, AMOUNT_MAX, "size, MiB"),
@@ -441,6 +454,8 @@ static const struct schema schemas[KIND_COUNT] = {
          "An instance holds a card, from..to."),
     KIND(HOLD, hold, "holds", "ho", LIFE_OBJECT,
          "A part of a card kept free for a nominated workload."),
+    KIND(BOOKING, booking, "bookings", "bk", LIFE_OBJECT,
+         "A start that no later work may delay."),
     KIND(VOLUME, volume, "volumes", "vo", LIFE_OBJECT,
          "Storage of a project with a size limit that holds."),
     KIND(ALARM, alarm, "alarms", "al", LIFE_OBJECT,

@@ -42,6 +42,7 @@ enum kind {
     KIND_INSTANCE,
     KIND_BINDING,
     KIND_HOLD,
+    KIND_BOOKING,
     KIND_VOLUME,
     KIND_ALARM,
     KIND_RECEIPT, /* the stored answer of an Idempotency-Key */

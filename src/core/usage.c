@@ -76,13 +76,20 @@ emit_cut(struct changes *changes, const struct piece *piece)
     }
 }
 
-/* Is a part of the card kept for a nominated workload? */
+/* Is a part of the card kept for a nominated or a booked workload? */
 static bool
 is_held(const struct changes *changes, struct ref card)
 {
     world_each_index(changes->world, KIND_HOLD, 0, card, ref)
         if (change_get(changes, ref) != NULL)
             return true;
+    world_each_index(changes->world, KIND_BOOKING, 0, card, ref) {
+        const struct booking *booking = change_get(changes, ref);
+
+        /* One with a time lets others have it until then. */
+        if (booking != NULL && booking->from_ms == 0)
+            return true;
+    }
     return false;
 }
 

@@ -32,6 +32,8 @@ CREATE TABLE "platform" (
     "max_run_default_ms" INTEGER,
     "min_run_ms" INTEGER,
     "restart_max" INTEGER,
+    "bypass_max" INTEGER,
+    "bypass_ms" INTEGER,
     "live" INTEGER NOT NULL DEFAULT 1
 ) STRICT;
 CREATE TABLE "pool" (
@@ -381,6 +383,8 @@ CREATE TABLE "workload" (
     "attempt" INTEGER,
     "failures" INTEGER,
     "preemptions" INTEGER,
+    "waiting_ms" INTEGER,
+    "bypassed" INTEGER,
     "started_ms" INTEGER,
     "ended_ms" INTEGER,
     "next_try_ms" INTEGER,
@@ -459,6 +463,22 @@ CREATE TABLE "hold" (
     "milli" INTEGER,
     "memory_mib" INTEGER,
     "expires_ms" INTEGER,
+    "live" INTEGER NOT NULL DEFAULT 1
+) STRICT;
+CREATE TABLE "booking" (
+    "id" TEXT NOT NULL PRIMARY KEY,
+    "seq" INTEGER,
+    "version" INTEGER,
+    "revision" INTEGER,
+    "created_ms" INTEGER,
+    "updated_ms" INTEGER,
+    "parent" TEXT,
+    "name" TEXT,
+    "card" TEXT,
+    "pool" TEXT,
+    "milli" INTEGER,
+    "memory_mib" INTEGER,
+    "from_ms" INTEGER,
     "live" INTEGER NOT NULL DEFAULT 1
 ) STRICT;
 CREATE TABLE "volume" (

@@ -1,0 +1,473 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "core/booking.h"
+
+#include "core/lifecycle.h"
+#include "core/timeline.h"
+
+/* The first booking of an owner tells the time of all. */
+static const struct booking *
+first_of(const struct world *world, struct ref owner)
+{
+    return world_booking(world,
+                         world_first_child(world, KIND_BOOKING, owner));
+}
+
+bool
+booking_has(const struct world *world, struct ref owner)
+{
+    return first_of(world, owner) != NULL;
+}
+
+bool
+booking_has_place(const struct world *world, struct ref owner)
+{
+    const struct booking *first = first_of(world, owner);
+
+    return first != NULL && !ref_is_none(first->card);
+}
+
+/* --- times --- */
+
+int64_t
+booking_end_ms(const struct world *world, const struct workload *workload,
+               int64_t start_ms)
+{
+    int64_t end_ms;
+
+    if (workload->max_run_ms == 0)
+        return TIMELINE_OPEN;
+    end_ms = timeline_after(start_ms, workload->max_run_ms);
+    end_ms = timeline_after(end_ms, lifecycle_grace(world, workload));
+    return timeline_round_up(timeline_after(end_ms, BOOKING_SLACK_MS));
+}
+
+int64_t
+booking_run_end_ms(const struct world *world, const struct workload *workload,
+                   int64_t now_ms)
+{
+    int64_t end_ms = booking_end_ms(
+        world, workload,
+        workload->started_ms > 0 ? workload->started_ms : now_ms);
+
+    return end_ms > now_ms ? end_ms : timeline_round_up(now_ms + 1);
+}
+
+static const struct platform *
+platform_of(const struct world *world)
+{
+    return world_platform(world, world_platform_ref(world));
+}
+
+int64_t
+booking_due_ms(const struct world *world, const struct workload *workload)
+{
+    const struct platform *platform = platform_of(world);
+
+    if (platform->bypass_max > 0 &&
+        workload->bypassed >= platform->bypass_max)
+        return 0;
+    return platform->bypass_ms > 0
+               ? timeline_after(workload->waiting_ms, platform->bypass_ms)
+               : TIMELINE_NEVER;
+}
+
+/* --- who is in whose way --- */
+
+/* Whoever wants to start, and what counts for all bookings alike. */
+struct asker {
+    const struct world *world;
+    const struct workload *workload;
+    int64_t now_ms;
+    int64_t right, priority;
+    bool across;
+    int64_t end_ms;     /* if it started now */
+    int64_t lend_to_ms; /* nothing that begins before lends to it */
+    uint64_t booked;    /* seq of its own booking, 0: none */
+};
+
+static void
+rank_of(const struct world *world, const struct workload *workload,
+        int64_t *value_out, bool *across_out)
+{
+    const struct priority *priority =
+        world_priority(world, workload->priority);
+
+    *value_out = priority != NULL ? priority->value : 0;
+    *across_out = priority != NULL && priority->preempt_across;
+}
+
+static struct asker
+asker_of(const struct estate *estate, const struct workload *workload,
+         int64_t right, bool later)
+{
+    const struct world *world = estate->world;
+    const struct booking *own = first_of(world, workload->object.self);
+    struct asker asker = { .world = world,
+                           .workload = workload,
+                           .now_ms = estate->now_ms,
+                           .right = right,
+                           .end_ms = TIMELINE_OPEN,
+                           .lend_to_ms = TIMELINE_NEVER };
+    int64_t least = platform_of(world)->min_run_ms;
+
+    rank_of(world, workload, &asker.priority, &asker.across);
+    asker.booked = own != NULL ? own->object.seq : 0;
+    if (later)
+        return asker;
+    asker.end_ms = booking_end_ms(world, workload, estate->now_ms);
+    if (least < BOOKING_SLACK_MS)
+        least = BOOKING_SLACK_MS;
+    if (workload->preemptible && right == RIGHT_BURST)
+        asker.lend_to_ms = estate->now_ms + least + BOOKING_SLACK_MS +
+                           lifecycle_grace(world, workload);
+    return asker;
+}
+
+/* Would the booked start move, did the asker run on these parts? */
+static bool
+delays(const struct asker *asker, const struct booking *booking)
+{
+    if (booking->from_ms == 0)
+        return asker->lend_to_ms == TIMELINE_NEVER;
+    return booking->from_ms < asker->end_ms &&
+           booking->from_ms < asker->lend_to_ms;
+}
+
+/* The right of the booked work by the queue's order. */
+static int64_t
+right_of(const struct estate *estate, const struct workload *workload,
+         const struct booking *booking)
+{
+    struct demand demand;
+
+    if (world_class(estate->world, workload->class) == NULL)
+        return RIGHT_BURST;
+    quota_demand(estate->world, workload, booking->pool, 0, &demand);
+    return quota_right(estate->world, &demand, &estate->promised);
+}
+
+/* Does the asker go first, whatever is booked? */
+static bool
+goes_first(const struct estate *estate, const struct asker *asker,
+           const struct workload *owner, const struct booking *booking)
+{
+    int64_t priority;
+    bool across;
+
+    if (asker->booked != 0 && asker->booked < booking->object.seq)
+        return true;
+    rank_of(asker->world, owner, &priority, &across);
+    if (asker->priority > priority &&
+        (asker->across || ref_equal(owner->object.scope,
+                                    asker->workload->object.scope)))
+        return true;
+    return asker->right < RIGHT_BURST &&
+           asker->right < right_of(estate, owner, booking);
+}
+
+static bool
+is_first(const struct world *world, struct ref ref, struct ref owner)
+{
+    return ref_equal(ref, world_first_child(world, KIND_BOOKING, owner));
+}
+
+void
+booking_bars(const struct estate *estate, const struct workload *workload,
+             int64_t right, bool later, struct arena *arena,
+             struct booking_bars *bars_out)
+{
+    const struct world *world = estate->world;
+    size_t room = world_count(world, KIND_BOOKING);
+    struct asker asker;
+
+    *bars_out = (struct booking_bars){ 0 };
+    if (room == 0)
+        return;
+    asker = asker_of(estate, workload, right, later);
+    bars_out->owners = arena_alloc(arena, room * sizeof(struct ref));
+    world_each(world, KIND_BOOKING, ref) {
+        struct ref owner = world_parent(world, ref);
+        const struct workload *other = world_workload(world, owner);
+        const struct booking *booking = world_booking(world, ref);
+
+        if (other == NULL || !is_first(world, ref, owner) ||
+            ref_equal(owner, workload->object.self) ||
+            !delays(&asker, booking) ||
+            goes_first(estate, &asker, other, booking))
+            continue;
+        bars_out->owners[bars_out->count++] = owner;
+    }
+}
+
+/* A booked part is as if it were held by nobody: less of what is held counts
+ * as the asker's own. */
+static void
+bar_part(struct estate *estate, const struct workload *owner,
+         const struct booking *booking, bool first, int sign)
+{
+    uint32_t number = estate_part(estate, booking->card);
+    struct part *part;
+
+    if (ref_is_none(booking->card) || number == ESTATE_NONE)
+        return;
+    part = &estate->parts[number];
+    part->own_milli -= sign * booking->milli;
+    part->own_memory_mib -= sign * booking->memory_mib;
+    if (!first)
+        return;
+    estate->sites[part->site].own_cpu -= sign * owner->cpu_milli;
+    estate->sites[part->site].own_memory -= sign * owner->memory_mib;
+}
+
+/* Cards of one instance of a workload. */
+static int64_t
+cards_of(const struct world *world, const struct workload *workload)
+{
+    const struct class *class = world_class(world, workload->class);
+
+    return class != NULL && class->form == FORM_WHOLE && class->count > 0
+               ? class->count
+               : 1;
+}
+
+void
+booking_bar(struct estate *estate, const struct booking_bars *bars, int sign)
+{
+    for (size_t i = 0; i < bars->count; i++) {
+        const struct workload *owner =
+            world_workload(estate->world, bars->owners[i]);
+        int64_t count = cards_of(estate->world, owner), number = 0;
+
+        world_each_child(estate->world, KIND_BOOKING, bars->owners[i], ref)
+            bar_part(estate, owner, world_booking(estate->world, ref),
+                     number++ % count == 0, sign);
+    }
+}
+
+void
+booking_charge(const struct estate *estate, const struct booking_bars *bars,
+               struct ledger *ledger)
+{
+    for (size_t i = 0; i < bars->count; i++) {
+        const struct world *world = estate->world;
+        const struct workload *owner = world_workload(world, bars->owners[i]);
+        const struct booking *booking = first_of(world, bars->owners[i]);
+        uint32_t part = estate_part(estate, booking->card);
+        struct demand demand;
+
+        if (world_class(world, owner->class) == NULL)
+            continue;
+        quota_demand(world, owner, booking->pool,
+                     !ref_is_none(booking->card) && part != ESTATE_NONE
+                         ? estate->parts[part].memory_mib
+                         : 0,
+                     &demand);
+        quota_charge(world, &demand, ledger, 1);
+    }
+}
+
+static bool
+is_listed(const struct ref *list, size_t count, struct ref ref)
+{
+    for (size_t i = 0; i < count; i++)
+        if (ref_equal(list[i], ref))
+            return true;
+    return false;
+}
+
+static size_t
+displaced_on(const struct estate *estate, const struct asker *asker,
+             struct ref card, struct ref *owners, size_t count, size_t max)
+{
+    world_each_index(estate->world, KIND_BOOKING, 0, card, ref) {
+        struct ref owner = world_parent(estate->world, ref);
+
+        if (count < max && !is_listed(owners, count, owner) &&
+            !ref_equal(owner, asker->workload->object.self) &&
+            delays(asker, world_booking(estate->world, ref)))
+            owners[count++] = owner;
+    }
+    return count;
+}
+
+size_t
+booking_displaced(const struct estate *estate,
+                  const struct workload *workload, int64_t right,
+                  const struct placement *placement, struct ref *owners_out,
+                  size_t max)
+{
+    struct asker asker;
+    size_t count = 0;
+
+    if (world_count(estate->world, KIND_BOOKING) == 0)
+        return 0;
+    asker = asker_of(estate, workload, right, false);
+    for (size_t i = 0; i < placement->count; i++)
+        for (size_t k = 0; k < placement->seats[i].part_count; k++)
+            count = displaced_on(
+                estate, &asker,
+                estate->parts[placement->seats[i].parts[k]].card, owners_out,
+                count, max);
+    return count;
+}
+
+/* --- what has become of a booking --- */
+
+static bool
+part_stands(const struct estate *estate, struct ref ref)
+{
+    const struct card *card = world_card(estate->world, ref);
+    uint32_t part = estate_part(estate, ref);
+    const struct site *site;
+
+    if (card == NULL || part == ESTATE_NONE)
+        return false;
+    site = &estate->sites[estate->parts[part].site];
+    return site->fresh && card->health == HEALTH_HEALTHY && !card->missing &&
+           !card->foreign && card->handover != HANDOVER_FAILED &&
+           world_node(estate->world, site->node)->state == NODE_SCHEDULABLE;
+}
+
+bool
+booking_stands(const struct estate *estate, struct ref owner)
+{
+    world_each_child(estate->world, KIND_BOOKING, owner, ref) {
+        const struct booking *booking = world_booking(estate->world, ref);
+
+        if (!ref_is_none(booking->card) &&
+            !part_stands(estate, booking->card))
+            return false;
+    }
+    return true;
+}
+
+/* --- loans --- */
+
+/* Is the binding a loan on this booking: made after it, by work that does not
+ * end before it by itself? */
+static bool
+is_loan(const struct world *world, const struct booking *booking,
+        const struct binding *binding, int64_t now_ms)
+{
+    const struct workload *workload = world_workload(world, binding->workload);
+
+    if (binding->to_ms != 0 ||
+        binding->object.seq < booking->object.seq || workload == NULL ||
+        !workload->preemptible || workload->state == WORKLOAD_PREEMPTING ||
+        workload->state == WORKLOAD_CANCELLING)
+        return false;
+    return booking->from_ms == 0 ||
+           booking_run_end_ms(world, workload, now_ms) > booking->from_ms;
+}
+
+static int64_t
+recall_of(const struct world *world, const struct booking *booking,
+          const struct binding *binding)
+{
+    return booking->from_ms - BOOKING_SLACK_MS -
+           lifecycle_grace(world, world_workload(world, binding->workload));
+}
+
+int64_t
+booking_recall_ms(const struct world *world, struct ref owner)
+{
+    int64_t recall_ms = TIMELINE_NEVER;
+
+    world_each_child(world, KIND_BOOKING, owner, ref) {
+        const struct booking *booking = world_booking(world, ref);
+
+        if (booking->from_ms == 0 || ref_is_none(booking->card))
+            continue;
+        world_each_index(world, KIND_BINDING, 0, booking->card, at) {
+            const struct binding *binding = world_binding(world, at);
+
+            if (is_loan(world, booking, binding, binding->from_ms) &&
+                recall_of(world, booking, binding) < recall_ms)
+                recall_ms = recall_of(world, booking, binding);
+        }
+    }
+    return recall_ms;
+}
+
+/* Milli-cards of a part that will be free when its loans are called in. */
+static int64_t
+free_without_loans(const struct estate *estate, const struct booking *booking)
+{
+    const struct part *part =
+        &estate->parts[estate_part(estate, booking->card)];
+    int64_t free_milli = 1000 - part->used_milli + part->leaving_milli;
+
+    world_each_index(estate->world, KIND_BINDING, 0, booking->card, at) {
+        const struct binding *binding = world_binding(estate->world, at);
+
+        if (is_loan(estate->world, booking, binding, estate->now_ms))
+            free_milli += binding->milli;
+    }
+    return free_milli;
+}
+
+/* With a known start when the first loan needs its notice, else when loans
+ * are all that is left on the parts. */
+static bool
+recall_is_due(const struct estate *estate, struct ref owner)
+{
+    const struct booking *first = first_of(estate->world, owner);
+
+    if (first->from_ms != 0)
+        return booking_recall_ms(estate->world, owner) <= estate->now_ms;
+    world_each_child(estate->world, KIND_BOOKING, owner, ref) {
+        const struct booking *booking = world_booking(estate->world, ref);
+
+        if (!ref_is_none(booking->card) &&
+            (estate_part(estate, booking->card) == ESTATE_NONE ||
+             free_without_loans(estate, booking) < booking->milli))
+            return false;
+    }
+    return true;
+}
+
+static size_t
+list_loans(const struct estate *estate, struct ref owner, struct ref *list,
+           size_t max)
+{
+    size_t count = 0;
+
+    world_each_child(estate->world, KIND_BOOKING, owner, ref) {
+        const struct booking *booking = world_booking(estate->world, ref);
+
+        if (ref_is_none(booking->card))
+            continue;
+        world_each_index(estate->world, KIND_BINDING, 0, booking->card, at) {
+            const struct binding *binding = world_binding(estate->world, at);
+
+            if (count < max &&
+                is_loan(estate->world, booking, binding, estate->now_ms) &&
+                !is_listed(list, count, binding->workload))
+                list[count++] = binding->workload;
+        }
+    }
+    return count;
+}
+
+#define LOANS_MAX 1024
+
+size_t
+booking_recalled(const struct estate *estate, struct ref owner,
+                 struct arena *arena, uint32_t **runs_out)
+{
+    struct ref *loans;
+    size_t count, found = 0;
+
+    if (!booking_has_place(estate->world, owner) ||
+        !recall_is_due(estate, owner))
+        return 0;
+    loans = arena_alloc(arena, LOANS_MAX * sizeof(*loans));
+    count = list_loans(estate, owner, loans, LOANS_MAX);
+    *runs_out = arena_alloc(arena, (count + 1) * sizeof(**runs_out));
+    for (size_t i = 0; count > 0 && i < estate->run_count; i++)
+        if (found < count && estate->runs[i].count > 0 &&
+            !estate->runs[i].leaving &&
+            is_listed(loans, count, estate->runs[i].workload))
+            (*runs_out)[found++] = (uint32_t)i;
+    return found;
+}

@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "core/booking.h"
+#include "core/lifecycle.h"
+#include "core/timeline.h"
+#include "core/usage.h"
+
+/* Where and when?  See booking.h. */
+
+/* Live work in the order in which it is expected to end. */
+struct ending {
+    int64_t end_ms; /* TIMELINE_OPEN: unknown */
+    int64_t started_ms;
+    uint64_t seq;
+    uint32_t run;
+};
+
+struct search {
+    struct estate *estate;
+    const struct booking_ask *ask;
+    struct arena *arena;
+    struct ledger balance; /* promised, and releases under way */
+    struct ending *endings;
+    size_t count;
+};
+
+/* Of two without an end the one that has run longer is expected first. */
+static int
+ending_order(const void *left, const void *right)
+{
+    const struct ending *a = left, *b = right;
+
+    if (a->end_ms != b->end_ms)
+        return a->end_ms < b->end_ms ? -1 : 1;
+    if (a->started_ms != b->started_ms)
+        return a->started_ms < b->started_ms ? -1 : 1;
+    return (a->seq > b->seq) - (a->seq < b->seq);
+}
+
+static void
+list_endings(struct search *search)
+{
+    const struct estate *estate = search->estate;
+
+    search->endings = arena_alloc(search->arena, (estate->run_count + 1) *
+                                                     sizeof(struct ending));
+    for (size_t i = 0; i < estate->run_count; i++) {
+        const struct run *run = &estate->runs[i];
+        const struct workload *workload =
+            world_workload(estate->world, run->workload);
+
+        if (workload == NULL || run->leaving || run->count == 0)
+            continue;
+        search->endings[search->count++] = (struct ending){
+            booking_run_end_ms(estate->world, workload, estate->now_ms),
+            workload->started_ms, workload->object.seq, (uint32_t)i
+        };
+    }
+    if (search->count > 1)
+        qsort(search->endings, search->count, sizeof(struct ending),
+              ending_order);
+}
+
+static bool
+quota_has_room(const struct search *search, const struct ledger *ledger)
+{
+    const struct booking_ask *ask = search->ask;
+    const struct world *world = search->estate->world;
+    struct verdict ignored;
+
+    return quota_fits(world, ask->demand, ledger, search->estate->now_ms,
+                      &ignored) &&
+           (ask->workload->preemptible ||
+            quota_fits_guarantee(world, ask->demand, ledger, &ignored));
+}
+
+static void
+end_first(struct search *search, size_t count, int sign,
+          struct ledger *ledger)
+{
+    for (size_t i = 0; i < count; i++) {
+        const struct run *run =
+            &search->estate->runs[search->endings[i].run];
+
+        estate_gain(search->estate, run, sign);
+        if (ledger != NULL)
+            quota_charge(search->estate->world, &run->demand, ledger, -sign);
+    }
+}
+
+/* Does it fit once the first `count` have ended?  placement NULL: by quota
+ * alone. */
+static bool
+fits_after(struct search *search, size_t count, struct placement *placement)
+{
+    struct ledger ledger;
+    bool fits;
+
+    ledger_copy(&ledger, &search->balance, search->arena);
+    end_first(search, count, 1, &ledger);
+    fits = quota_has_room(search, &ledger) &&
+           (placement == NULL ||
+            place_find(search->estate, search->ask->request, PLACE_FUTURE,
+                       search->arena, placement, NULL));
+    end_first(search, count, -1, NULL);
+    return fits;
+}
+
+/* The fewest ends that it takes; SIZE_MAX when all are not enough.  What is
+ * free only grows with them. */
+static size_t
+fewest_ends(struct search *search, struct placement *placement)
+{
+    size_t low = 0, high = search->count;
+
+    if (!fits_after(search, high, placement))
+        return SIZE_MAX;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+
+        if (fits_after(search, middle, placement))
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return fits_after(search, low, placement) ? low : SIZE_MAX;
+}
+
+static int64_t
+time_of(const struct search *search, size_t ends)
+{
+    int64_t end_ms =
+        ends > 0 ? search->endings[ends - 1].end_ms : search->estate->now_ms;
+
+    return end_ms == TIMELINE_OPEN ? 0 : end_ms;
+}
+
+bool
+booking_find(struct estate *estate, const struct booking_ask *ask,
+             struct arena *arena, struct booking_plan *plan_out)
+{
+    struct search search = { .estate = estate, .ask = ask, .arena = arena };
+    struct placement placement = { 0 };
+    size_t ends;
+
+    ledger_copy(&search.balance, ask->promised, arena);
+    ledger_merge(&search.balance, &estate->leaving);
+    list_endings(&search);
+    *plan_out = (struct booking_plan){ .pool = ask->demand->pool };
+    ends = fewest_ends(&search, &placement);
+    if (ends != SIZE_MAX) {
+        plan_out->from_ms = time_of(&search, ends);
+        plan_out->placement = placement;
+    }
+    /* What its own limits hold back keeps no cards from others. */
+    if (!ask->open && plan_out->from_ms == 0) {
+        plan_out->placement = (struct placement){ 0 };
+        return fits_after(&search, search.count, NULL);
+    }
+    return ends != SIZE_MAX;
+}
+
+/* --- room, and the objects --- */
+
+bool
+booking_has_room(const struct world *world, const struct workload *workload,
+                 struct ref pool)
+{
+    size_t there = 0, own = 0;
+
+    world_each(world, KIND_BOOKING, ref) {
+        struct ref owner = world_parent(world, ref);
+
+        if (!ref_equal(ref, world_first_child(world, KIND_BOOKING, owner)) ||
+            ref_equal(owner, workload->object.self))
+            continue;
+        there += ref_equal(world_booking(world, ref)->pool, pool);
+        own += ref_equal(world_object(world, ref)->scope,
+                         workload->object.scope);
+    }
+    return there < BOOKING_POOL_MAX && own < BOOKING_TENANT_MAX;
+}
+
+static struct booking *
+add(struct changes *changes, const struct workload *workload,
+    const struct booking_plan *plan)
+{
+    struct booking *booking = change_create(changes, KIND_BOOKING,
+                                            workload->object.self, "");
+
+    booking->pool = plan->pool;
+    booking->from_ms = plan->from_ms;
+    return booking;
+}
+
+void
+booking_put(const struct estate *estate, struct changes *changes,
+            const struct workload *workload, const struct class *class,
+            const struct booking_plan *plan)
+{
+    const struct placement *placement = &plan->placement;
+
+    lifecycle_drop_holds(changes, workload->object.self);
+    if (placement->count == 0)
+        (void)add(changes, workload, plan);
+    for (size_t i = 0; i < placement->count; i++)
+        for (size_t k = 0; k < placement->seats[i].part_count; k++) {
+            const struct seat *seat = &placement->seats[i];
+            const struct part *part = &estate->parts[seat->parts[k]];
+            struct booking *booking;
+
+            usage_cut(changes, part->card);
+            booking = add(changes, workload, plan);
+            booking->card = part->card;
+            booking->milli = seat->milli;
+            booking->memory_mib = place_memory(class, part);
+        }
+}

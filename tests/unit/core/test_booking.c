@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "scene.h"
+
+#include "core/booking.h"
+#include "core/timeline.h"
+
+#define MINUTE INT64_C(60000)
+#define HOUR (60 * MINUTE)
+/* The end of work that starts now and may run for `run`: its grace (2 min)
+ * and the slack (1 min) on top.  SCENE_NOW is a whole minute. */
+#define END_OF(run) (SCENE_NOW + (run) + 3 * MINUTE)
+
+struct stage {
+    struct scene scene;
+    struct ref pool, node, a, b, pa, pb;
+    struct ref one, two, three, five, seven;
+};
+
+/* One node with ten cards, two tenants without guarantees. */
+static void
+setup(struct stage *s, int64_t bypass_max, int64_t bypass_ms)
+{
+    scene_setup(&s->scene);
+    {
+        scene_edit(&s->scene, changes, platform, s->scene.platform);
+
+        platform->bypass_max = bypass_max;
+        platform->bypass_ms = bypass_ms;
+        platform->min_run_ms = MINUTE;
+        scene_apply(&s->scene, changes);
+    }
+    s->pool = scene_pool(&s->scene, "p");
+    s->node = scene_node(&s->scene, s->pool, "n1", 10, "h100");
+    s->one = scene_class(&s->scene, "x1", "h100", 1);
+    s->two = scene_class(&s->scene, "x2", "h100", 2);
+    s->three = scene_class(&s->scene, "x3", "h100", 3);
+    s->five = scene_class(&s->scene, "x5", "h100", 5);
+    s->seven = scene_class(&s->scene, "x7", "h100", 7);
+    s->a = scene_tenant(&s->scene, "a");
+    s->b = scene_tenant(&s->scene, "b");
+    s->pa = scene_project(&s->scene, s->a, "pa");
+    s->pb = scene_project(&s->scene, s->b, "pb");
+    (void)scene_quota(&s->scene, s->a, DIMENSION_CARDS, 0, CARDS(10));
+    (void)scene_quota(&s->scene, s->b, DIMENSION_CARDS, 0, CARDS(10));
+}
+
+static int64_t
+booked_from(const struct stage *s, struct ref ref)
+{
+    struct ref first = world_first_child(s->scene.world, KIND_BOOKING, ref);
+
+    assert_false(ref_is_none(first));
+    return world_booking(s->scene.world, first)->from_ms;
+}
+
+static size_t
+booked_parts(const struct stage *s, struct ref ref)
+{
+    size_t count = 0;
+
+    world_each_child(s->scene.world, KIND_BOOKING, ref, at)
+        count += !ref_is_none(world_booking(s->scene.world, at)->card);
+    return count;
+}
+
+static void
+give_way(struct stage *s, struct ref victim)
+{
+    assert_int_equal(scene_state(&s->scene, victim), WORKLOAD_PREEMPTING);
+    scene_exit(&s->scene, victim, EXIT_CHECKPOINTED);
+    scene_release(&s->scene, victim);
+    scene_scrub(&s->scene);
+}
+
+/* [S21] Two run without an end, one that is larger than the rest waits, and
+ * small ones come without an end: it starts soon after what it waits for. */
+static void
+a_stream_of_small_work_starves_nobody_S21(void **state)
+{
+    struct stage s;
+    struct ref j1, j2, j3, stream[2];
+    int rounds = 0;
+
+    (void)state;
+    setup(&s, 3, 0);
+    j1 = scene_running(&s.scene, (struct job){ s.pa, .class = s.three });
+    j2 = scene_running(&s.scene, (struct job){ s.pb, .class = s.three });
+    for (int i = 0; i < 2; i++)
+        stream[i] =
+            scene_running(&s.scene, (struct job){ s.pb, .class = s.two });
+    scene_wait(&s.scene, MINUTE);
+    j3 = scene_submit(&s.scene, (struct job){ s.pa, .class = s.five });
+    scene_run(&s.scene);
+    assert_int_equal(scene_workload(&s.scene, j3)->bypassed, 0);
+    for (int i = 0; i < 3; i++) {
+        scene_wait(&s.scene, MINUTE);
+        assert_false(booking_has(s.scene.world, j3));
+        scene_finish(&s.scene, stream[i % 2], 0);
+        stream[i % 2] =
+            scene_running(&s.scene, (struct job){ s.pb, .class = s.two });
+        assert_int_equal(scene_workload(&s.scene, j3)->bypassed, i + 1);
+    }
+    assert_true(booking_has_place(s.scene.world, j3));
+    assert_int_equal(booked_from(&s, j3), 0);
+    assert_int_equal(booked_parts(&s, j3), 5);
+    /* What it keeps is lent meanwhile. */
+    scene_wait(&s.scene, MINUTE);
+    scene_finish(&s.scene, stream[0], 0);
+    stream[0] = scene_running(&s.scene, (struct job){ s.pb, .class = s.two });
+    scene_finish(&s.scene, j1, 0);
+    for (; scene_state(&s.scene, j3) != WORKLOAD_ASSIGNED; rounds++) {
+        assert_true(rounds < 3);
+        (void)scene_submit(&s.scene, (struct job){ s.pb, .class = s.two });
+        scene_run(&s.scene);
+        world_each(s.scene.world, KIND_WORKLOAD, ref)
+            if (scene_state(&s.scene, ref) == WORKLOAD_PREEMPTING)
+                give_way(&s, ref);
+        scene_run(&s.scene);
+    }
+    assert_int_equal(scene_state(&s.scene, j2), WORKLOAD_RUNNING);
+    assert_false(booking_has(s.scene.world, j3));
+    scene_teardown(&s.scene);
+}
+
+/* [S21] The same when a limit is what is in the way: 10 cards of the tenant's
+ * own, in a pool with more. */
+static void
+a_stream_below_a_limit_starves_nobody_S21(void **state)
+{
+    struct stage s;
+    struct ref j1, j3, small[2];
+
+    (void)state;
+    setup(&s, 2, 0);
+    (void)scene_node(&s.scene, s.pool, "n2", 10, "h100");
+    j1 = scene_running(&s.scene, (struct job){ s.pa, .class = s.five });
+    small[0] = scene_running(&s.scene, (struct job){ s.pa, .class = s.two });
+    small[1] = scene_running(&s.scene, (struct job){ s.pa, .class = s.two });
+    scene_wait(&s.scene, MINUTE);
+    j3 = scene_submit(&s.scene, (struct job){ s.pa, .class = s.five });
+    scene_run(&s.scene);
+    assert_int_equal(scene_state(&s.scene, j3), WORKLOAD_GATED);
+    for (int i = 0; i < 2; i++) {
+        scene_finish(&s.scene, small[i], 0);
+        small[i] =
+            scene_running(&s.scene, (struct job){ s.pa, .class = s.two });
+    }
+    /* It books quota and keeps no card from anybody. */
+    assert_true(booking_has(s.scene.world, j3));
+    assert_false(booking_has_place(s.scene.world, j3));
+    scene_finish(&s.scene, j1, 0);
+    scene_run(&s.scene);
+    assert_int_equal(scene_state(&s.scene, j3), WORKLOAD_ASSIGNED);
+    scene_teardown(&s.scene);
+}
+
+/* [S52] A start is booked at the known end of what runs; work that would run
+ * past it does not start on those cards, work that ends before does. */
+static void
+a_booked_start_is_not_delayed_S52(void **state)
+{
+    struct stage s;
+    struct ref first, big, late, early, other;
+
+    (void)state;
+    setup(&s, 0, 10 * MINUTE);
+    first = scene_running(&s.scene, (struct job){ s.pa, .class = s.five,
+                                                  .max_run_ms = HOUR });
+    (void)scene_running(&s.scene,
+                        (struct job){ s.pa, .class = s.three,
+                                      .max_run_ms = 20 * HOUR });
+    big = scene_submit(&s.scene, (struct job){ s.pb, .class = s.seven });
+    scene_run(&s.scene);
+    assert_false(booking_has(s.scene.world, big));
+    scene_wait(&s.scene, 10 * MINUTE);
+    scene_run(&s.scene);
+    assert_int_equal(booked_from(&s, big), END_OF(HOUR));
+    assert_int_equal(booked_parts(&s, big), 7);
+    /* 53 minutes before it: 50 minutes, a grace of 2 and 1 of slack fit. */
+    early = scene_submit(&s.scene, (struct job){ s.pa, .class = s.two,
+                                                 .max_run_ms = 50 * MINUTE });
+    scene_run(&s.scene);
+    assert_int_equal(scene_state(&s.scene, early), WORKLOAD_ASSIGNED);
+    scene_finish(&s.scene, early, 0);
+    /* Too near for a loan: 1 min of work, 2 of grace and 1 of slack. */
+    scene_wait(&s.scene, END_OF(HOUR) - s.scene.now_ms - 4 * MINUTE + 1);
+    late = scene_submit(&s.scene, (struct job){ s.pa, .class = s.one });
+    other = scene_submit(&s.scene, (struct job){ s.pa, .class = s.one,
+                                                .max_run_ms = 2 * MINUTE });
+    scene_run(&s.scene);
+    assert_int_equal(scene_state(&s.scene, late), WORKLOAD_QUEUED);
+    assert_int_equal(scene_state(&s.scene, other), WORKLOAD_QUEUED);
+    assert_int_equal(booked_from(&s, big), END_OF(HOUR));
+    scene_finish(&s.scene, first, 0);
+    scene_run(&s.scene);
+    assert_int_equal(scene_state(&s.scene, big), WORKLOAD_ASSIGNED);
+    scene_teardown(&s.scene);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_stream_of_small_work_starves_nobody_S21),
+        cmocka_unit_test(a_stream_below_a_limit_starves_nobody_S21),
+        cmocka_unit_test(a_booked_start_is_not_delayed_S52),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
