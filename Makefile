@@ -2,6 +2,7 @@
 # make                 build all programs into build/$(BUILD)/
 # make test            unit tests, then the stories (see tests/README.md)
 # make test-unit       unit, store and simulation tests only
+# make test-hostile    what a stranger, a tenant or a node may try (needs root)
 # make test-fuzz       each fuzz target for FUZZ_SECONDS (10), with clang
 # make test-contract   the OpenAPI document linted, traffic checked against it
 # make bench-commit    changes a second through the API (release build)
@@ -93,6 +94,11 @@ $(OUT)/tests/fuzz/%: $(OUT)/tests/fuzz/%.o $(LIBS)
 	@echo "  LD $@"
 	@$(CC) $< $(LIBS) $(ALL_LDFLAGS) -fsanitize=fuzzer $(LIBS_LINK) -o $@
 CRASH := $(OUT)/tests/crash/test_disk
+# The campaigns of tests/hostile: what a story starts, one program a file.
+HOSTILE := $(patsubst %,$(OUT)/tests/hostile/%,fields agent)
+$(HOSTILE): %: %.o $(OUT)/tests/hostile/wire.o $(OUT)/tests/hostile/attacks.o $(LIBS)
+	@echo "  LD $@"
+	@$(CC) $(filter %.o,$^) $(LIBS) $(ALL_LDFLAGS) $(LIBS_LINK) -o $@
 $(CRASH): %: %.o $(OUT)/tests/crash/vfs.o $(OUT)/tests/crash/script.o $(LIBS)
 	@echo "  LD $@"
 	@$(CC) $(filter %.o,$^) $(LIBS) $(ALL_LDFLAGS) $(LIBS_LINK) -lcmocka -o $@
@@ -128,6 +134,11 @@ test-unit: $(UNIT)
 test-stories: all
 	@BUILD=$(BUILD) tools/run-stories tests/stories
 test: test-unit test-stories
+hostile: all $(HOSTILE)
+# What the API is asked in every field is asked of a build with sanitizers.
+test-hostile: hostile
+	@$(MAKE) BUILD=asan OUT=build/asan build/asan/bulkheadd
+	@BUILD=$(BUILD) TRIES=1 tools/run-stories tests/stories/hostile tests/hostile
 ifeq ($(BUILD),fuzz)
 fuzz: $(FUZZ)
 test-fuzz: fuzz
@@ -159,7 +170,7 @@ clean:
 	rm -rf build
 
 .SECONDARY:
-.PHONY: all tests bench bench-commit bench-read test test-contract test-unit test-stories fuzz test-fuzz lint clean \
+.PHONY: all tests bench bench-commit bench-read test test-contract test-unit test-stories hostile test-hostile fuzz test-fuzz lint clean \
         test-disk test-crash soak-crash test-mutants
 .DELETE_ON_ERROR:
--include $(wildcard $(OUT)/*.d $(OUT)/*/*.d $(OUT)/*/*/*.d $(OUT)/*/*/*/*.d $(OUT)/*/*/*/*/*.d)
+-include $(wildcard $(OUT)/tests/hostile/*.d $(OUT)/*.d $(OUT)/*/*.d $(OUT)/*/*/*.d $(OUT)/*/*/*/*.d $(OUT)/*/*/*/*/*.d)

@@ -12,8 +12,20 @@
 /* --- on the server's thread --- */
 
 static int
+read_flag(const struct exchange *exchange, const char *name, bool *out,
+          struct error *err)
+{
+    const char *text = url_get(&exchange->url, name);
+    if (text != NULL && strcmp(text, "1") != 0 && strcmp(text, "0") != 0)
+        return error_field(err, name, "%s is 0 or 1", name);
+    *out = text != NULL && text[0] == '1';
+    return 0;
+}
+
+static int
 check_parameters(struct exchange *exchange, struct error *err)
 {
+    bool watch;
     for (size_t i = 0; i < exchange->url.parameter_count; i++) {
         const struct url_parameter *parameter = &exchange->url.parameters[i];
         if (!route_takes(exchange->route, parameter->name))
@@ -21,10 +33,11 @@ check_parameters(struct exchange *exchange, struct error *err)
                                "\"%.60s\" is no query parameter here",
                                parameter->name);
     }
-    const char *dry = url_get(&exchange->url, "dry_run");
-    if (dry != NULL && strcmp(dry, "1") != 0 && strcmp(dry, "0") != 0)
-        return error_field(err, "dry_run", "dry_run is 0 or 1");
-    exchange->dry_run = dry != NULL && dry[0] == '1';
+    if (read_flag(exchange, "dry_run", &exchange->dry_run, err) != 0 ||
+        read_flag(exchange, "watch", &watch, err) != 0)
+        return -1;
+    if (!watch && url_get(&exchange->url, "since") != NULL)
+        return error_field(err, "since", "since goes with watch=1");
     return 0;
 }
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "api/handlers.h"
 #include "api/objects.h"
+#include "api/state.h"
+#include "base/sign.h"
 #include "core/explain.h"
 #include "core/lifecycle.h"
 #include "core/submit.h"
@@ -136,6 +138,8 @@ work_queue_all(const struct granted *granted, struct exchange *exchange,
 struct past {
     char project[ID_TEXT_MAX];
     int64_t limit;
+    struct cursor_place before; /* seq 0: from the newest */
+    struct cursor_place last;
     bool content;
     bool visible;
     json_t *items;
@@ -157,6 +161,10 @@ work_history_read(const struct granted *granted, struct exchange *exchange,
                    granted_object(granted), granted_now_ms(granted));
     object_id_text(world, granted_object(granted), past->project);
     exchange->data = past;
+    const char *cursor = url_get(&exchange->url, "cursor");
+    if (cursor != NULL && cursor_parse(&exchange->api->cursor_key, cursor,
+                                       &past->before, err) != 0)
+        return -1;
     return exchange_int(exchange, "limit", 1, PAGE_LIMIT_MAX,
                         PAGE_LIMIT_DEFAULT, &past->limit, err);
 }
@@ -170,7 +178,21 @@ take_past(void *context, const struct value *values, struct error *err)
     if (!past->content)
         (void)json_object_del(item, "spec");
     json_array_append_new(past->items, item);
+    past->last.seq = (uint64_t)row_int(KIND_WORKLOAD, values, "seq");
     return 0;
+}
+
+/* A full page may be the last; then the next one is empty. */
+static json_t *
+past_next(const struct exchange *exchange, const struct past *past)
+{
+    char text[CURSOR_TEXT_MAX];
+    uint64_t nonce;
+    if ((int64_t)json_array_size(past->items) < past->limit)
+        return json_null();
+    random_bytes(&nonce, sizeof nonce);
+    cursor_format(&exchange->api->cursor_key, nonce, &past->last, text);
+    return json_string(text);
 }
 
 int
@@ -180,12 +202,13 @@ work_history(struct exchange *exchange, struct store_reader *reader,
     struct past *past = exchange->data;
     past->items = json_array();
     if (past->visible &&
-        store_workloads(reader, past->project, 0, past->limit, take_past,
-                        past, err) != 0) {
+        store_workloads(reader, past->project, (int64_t)past->before.seq,
+                        past->limit, take_past, past, err) != 0) {
         json_decref(past->items);
         return -1;
     }
     answer_json(&exchange->answer, 200,
-                json_pack("{s:o}", "items", past->items));
+                json_pack("{s:o, s:o}", "items", past->items, "next",
+                          past_next(exchange, past)));
     return 0;
 }

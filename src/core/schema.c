@@ -272,7 +272,7 @@ static const struct field workload_fields[] = {
     INT(workload, memory_mib, C, 1, AMOUNT_MAX,
         "memory of an instance, MiB"),
     TEXT(workload, image, C | R, "name or name@sha256:digest"),
-    DOC(workload, spec, C, "command, env, volumes, ports"),
+    DOC(workload, spec, C | R, "command, env, volumes, ports"),
     BOOL(workload, preemptible, C, "may be stopped for others"),
     AMOUNT(workload, max_run_ms, C, "longest run, ms; 0: none"),
     AMOUNT(workload, grace_ms, C, "notice before a stop, ms"),

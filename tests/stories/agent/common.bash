@@ -9,8 +9,8 @@
 #   start NAME           and its start
 #   state_of WORKLOAD    one word
 
-. "$BATS_TEST_DIRNAME/../words.bash"
-repo=$(cd "$BATS_TEST_DIRNAME/../../.." && pwd)
+. "$(dirname "${BASH_SOURCE[0]}")/../words.bash"
+repo=$(cd "$(dirname "${BASH_SOURCE[0]}")/../../.." && pwd)
 bin=${BULKHEAD_BIN:-$repo/build/${BUILD:-debug}}
 
 start() {

@@ -7,8 +7,8 @@
 #
 # WHO is a name that `join` or setup_file made, or "nobody".
 
-. "$BATS_TEST_DIRNAME/../words.bash"
-bulkheadd=$BATS_TEST_DIRNAME/../../../build/${BUILD:-debug}/bulkheadd
+. "$(dirname "${BASH_SOURCE[0]}")/../words.bash"
+bulkheadd=$(cd "$(dirname "${BASH_SOURCE[0]}")/../../.." && pwd)/build/${BUILD:-debug}/bulkheadd
 password="correct horse battery"
 
 start_daemon() {

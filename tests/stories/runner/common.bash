@@ -2,8 +2,8 @@
 # A runner of its own for one file of stories: own prefix, own state, own
 # simulated cards, and a small image of busybox made here.
 
-. "$BATS_TEST_DIRNAME/../words.bash"
-repo=$(cd "$BATS_TEST_DIRNAME/../../.." && pwd)
+. "$(dirname "${BASH_SOURCE[0]}")/../words.bash"
+repo=$(cd "$(dirname "${BASH_SOURCE[0]}")/../../.." && pwd)
 AGENT_UID=64321
 
 runner_binary() {
