@@ -15,7 +15,7 @@
     X(can_i) X(check)                                                         \
     X(audit_tail) X(audit_export) X(audit_verify)                             \
     X(audit_prove) X(audit_check_proof)                                       \
-    X(completion) X(version)
+    X(simulate_work) X(completion) X(version)
 
 #define COMMAND_DECLARE(name) extern const struct command command_##name;
 COMMANDS(COMMAND_DECLARE)

@@ -47,6 +47,8 @@ struct forecast {
     size_t post_count, post_room;
     forecast_sink *sink;
     void *context;
+    forecast_audit *audit;
+    void *audit_context;
 };
 
 /* --- moments --- */
@@ -289,6 +291,8 @@ forecast_apply(struct forecast *forecast, struct changes *changes)
     size_t count = note_before(forecast, changes, before);
 
     world_apply(forecast->world, changes);
+    if (forecast->audit != NULL)
+        forecast->audit(forecast->audit_context, forecast->world, changes);
     for (size_t i = 0; i < changes->count; i++) {
         struct ref ref = changes->list[i].ref;
         const struct instance *instance =
@@ -486,6 +490,14 @@ forecast_listen(struct forecast *forecast, forecast_sink *sink, void *context)
 {
     forecast->sink = sink;
     forecast->context = context;
+}
+
+void
+forecast_inspect(struct forecast *forecast, forecast_audit *audit,
+                 void *context)
+{
+    forecast->audit = audit;
+    forecast->audit_context = context;
 }
 
 /* --- time --- */

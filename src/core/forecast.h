@@ -64,6 +64,13 @@ void forecast_duration(struct forecast *forecast, struct ref workload,
 void forecast_listen(struct forecast *forecast, forecast_sink *sink,
                      void *context);
 
+/* Each set that is applied goes here too, before its arena is freed: facts
+ * and whatever else an auditor wants to see. */
+typedef void forecast_audit(void *context, const struct world *world,
+                            const struct changes *changes);
+void forecast_inspect(struct forecast *forecast, forecast_audit *audit,
+                      void *context);
+
 enum forecast_end {
     FORECAST_REACHED, /* until_ms */
     FORECAST_QUIET,   /* nothing will happen any more by itself */
