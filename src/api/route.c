@@ -89,18 +89,28 @@ const struct route route_table[] = {
 };
 const size_t route_count = sizeof route_table / sizeof *route_table;
 
+/* Behind the template's segment at `at` when the text fits it, else NULL. */
+static const char *
+skip_segment(const char *at, const char *text)
+{
+    if (*at == '{')
+        return at + strcspn(at, "/");
+    while (*text != '\0' && *at != '/' && *at == *text) {
+        at++;
+        text++;
+    }
+    return *text == '\0' && (*at == '/' || *at == '\0') ? at : NULL;
+}
+
 static bool
 path_matches(const char *template, const struct url *url)
 {
     for (size_t i = 0; i < url->segment_count; i++) {
         if (*template != '/')
             return false;
-        template++;
-        size_t size = strcspn(template, "/");
-        if (*template != '{' && (strlen(url->segments[i]) != size ||
-                                 memcmp(template, url->segments[i], size) != 0))
+        template = skip_segment(template + 1, url->segments[i]);
+        if (template == NULL)
             return false;
-        template += size;
     }
     return *template == '\0';
 }

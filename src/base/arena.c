@@ -75,9 +75,13 @@ static void
 arena_grow(struct arena *arena, size_t size)
 {
     size_t room = size > BLOCK_SIZE ? size : BLOCK_SIZE;
-    struct block *block = memory_new(1, sizeof(*block) + room);
+    struct block *block;
 
+    assert(room <= SIZE_MAX - sizeof(*block));
+    /* Zeroed as it is handed out: most arenas stay far from full. */
+    block = memory_check(malloc(sizeof(*block) + room));
     block->size = room;
+    block->used = 0;
     block->next = arena->head;
     arena->head = block;
 }
@@ -96,7 +100,7 @@ arena_alloc(struct arena *arena, size_t size)
         arena_grow(arena, rounded);
     memory = arena->head->bytes + arena->head->used;
     arena->head->used += rounded;
-    return memory;
+    return memset(memory, 0, rounded);
 }
 
 char *

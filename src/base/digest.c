@@ -138,6 +138,8 @@ base64_encode(struct buffer *out, const void *bytes, size_t size)
     static const char digits[] =
         "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     const uint8_t *at = bytes;
+    char piece[256];
+    size_t used = 0;
 
     for (size_t i = 0; i < size; i += 3) {
         uint32_t word = (uint32_t)at[i] << 16;
@@ -146,26 +148,37 @@ base64_encode(struct buffer *out, const void *bytes, size_t size)
             word |= (uint32_t)at[i + 1] << 8;
         if (i + 2 < size)
             word |= at[i + 2];
-        buffer_add_byte(out, (unsigned char)digits[word >> 18]);
-        buffer_add_byte(out, (unsigned char)digits[word >> 12 & 63]);
-        buffer_add_byte(out, i + 1 < size
-                                 ? (unsigned char)digits[word >> 6 & 63]
-                                 : '=');
-        buffer_add_byte(out,
-                        i + 2 < size ? (unsigned char)digits[word & 63] : '=');
+        piece[used++] = digits[word >> 18];
+        piece[used++] = digits[word >> 12 & 63];
+        piece[used++] = i + 1 < size ? digits[word >> 6 & 63] : '=';
+        piece[used++] = i + 2 < size ? digits[word & 63] : '=';
+        if (used == sizeof(piece)) {
+            buffer_add(out, piece, used);
+            used = 0;
+        }
     }
+    buffer_add(out, piece, used);
 }
+
+/* The value of each character plus one; 0: it is none. */
+static const uint8_t base64_values[256] = {
+    ['A'] = 1,  ['B'] = 2,  ['C'] = 3,  ['D'] = 4,  ['E'] = 5,  ['F'] = 6,
+    ['G'] = 7,  ['H'] = 8,  ['I'] = 9,  ['J'] = 10, ['K'] = 11, ['L'] = 12,
+    ['M'] = 13, ['N'] = 14, ['O'] = 15, ['P'] = 16, ['Q'] = 17, ['R'] = 18,
+    ['S'] = 19, ['T'] = 20, ['U'] = 21, ['V'] = 22, ['W'] = 23, ['X'] = 24,
+    ['Y'] = 25, ['Z'] = 26, ['a'] = 27, ['b'] = 28, ['c'] = 29, ['d'] = 30,
+    ['e'] = 31, ['f'] = 32, ['g'] = 33, ['h'] = 34, ['i'] = 35, ['j'] = 36,
+    ['k'] = 37, ['l'] = 38, ['m'] = 39, ['n'] = 40, ['o'] = 41, ['p'] = 42,
+    ['q'] = 43, ['r'] = 44, ['s'] = 45, ['t'] = 46, ['u'] = 47, ['v'] = 48,
+    ['w'] = 49, ['x'] = 50, ['y'] = 51, ['z'] = 52, ['0'] = 53, ['1'] = 54,
+    ['2'] = 55, ['3'] = 56, ['4'] = 57, ['5'] = 58, ['6'] = 59, ['7'] = 60,
+    ['8'] = 61, ['9'] = 62, ['+'] = 63, ['/'] = 64,
+};
 
 static int
 base64_value(char c)
 {
-    if (c >= 'A' && c <= 'Z')
-        return c - 'A';
-    if (c >= 'a' && c <= 'z')
-        return c - 'a' + 26;
-    if (c >= '0' && c <= '9')
-        return c - '0' + 52;
-    return c == '+' ? 62 : c == '/' ? 63 : -1;
+    return (int)base64_values[(unsigned char)c] - 1;
 }
 
 int

@@ -3,9 +3,13 @@
 
 #include <assert.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/clock.h"
 #include "base/crash.h"
+
+/* The longest that a batch waits for others, us. */
+#define HOLD_US 2000
 
 struct committer {
     struct committer_options options;
@@ -13,6 +17,8 @@ struct committer {
     pthread_mutex_t lock; /* for what follows up to stats */
     pthread_cond_t wake;
     struct batch *first, *last;
+    int64_t first_us; /* when `first` came */
+    bool more;        /* others are about to come */
     bool stopping;
     struct commit_stats stats;
     /* the thread's own */
@@ -213,15 +219,43 @@ write_batches(struct committer *committer, const struct batch *batches)
     count_commit(committer, rows, clock_mono_us() - start_us);
 }
 
+/* How long the first batch may still wait for others, us. */
+static int64_t
+hold_left(const struct committer *committer)
+{
+    int64_t hold_us = committer->options.hold_us;
+
+    if (!committer->more || committer->stopping)
+        return 0;
+    if (committer->stats.commits > 0 && committer->stats.us_last / 2 < hold_us)
+        hold_us = committer->stats.us_last / 2;
+    return committer->first_us + hold_us - clock_mono_us();
+}
+
+static void
+wait_us(struct committer *committer, int64_t us)
+{
+    struct timespec until;
+
+    (void)clock_gettime(CLOCK_MONOTONIC, &until);
+    until.tv_nsec += (long)(us % 1000000) * 1000;
+    until.tv_sec += (time_t)(us / 1000000) + until.tv_nsec / 1000000000;
+    until.tv_nsec %= 1000000000;
+    (void)pthread_cond_timedwait(&committer->wake, &committer->lock, &until);
+}
+
 /* All that waits; NULL when the committer ends. */
 static struct batch *
 take_all(struct committer *committer)
 {
     struct batch *batches;
+    int64_t us;
 
     (void)pthread_mutex_lock(&committer->lock);
     while (committer->first == NULL && !committer->stopping)
         (void)pthread_cond_wait(&committer->wake, &committer->lock);
+    while (committer->first != NULL && (us = hold_left(committer)) > 0)
+        wait_us(committer, us);
     batches = committer->first;
     committer->first = committer->last = NULL;
     (void)pthread_mutex_unlock(&committer->lock);
@@ -248,11 +282,17 @@ struct committer *
 committer_new(const struct committer_options *options)
 {
     struct committer *committer = memory_new(1, sizeof(*committer));
+    pthread_condattr_t attributes;
     int rc;
 
     committer->options = *options;
+    if (committer->options.hold_us == 0)
+        committer->options.hold_us = HOLD_US;
     (void)pthread_mutex_init(&committer->lock, NULL);
-    (void)pthread_cond_init(&committer->wake, NULL);
+    (void)pthread_condattr_init(&attributes);
+    (void)pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    (void)pthread_cond_init(&committer->wake, &attributes);
+    (void)pthread_condattr_destroy(&attributes);
     rc = pthread_create(&committer->thread, NULL, commit_loop, committer);
     assert(rc == 0);
     return committer;
@@ -276,16 +316,23 @@ committer_free(struct committer *committer)
 }
 
 void
-committer_push(struct committer *committer, struct batch *batch)
+committer_push(struct committer *committer, struct batch *batch, bool follows)
 {
+    bool was_empty;
+
     batch->next = NULL;
     (void)pthread_mutex_lock(&committer->lock);
-    if (committer->last != NULL)
-        committer->last->next = batch;
-    else
+    was_empty = committer->last == NULL;
+    if (was_empty) {
         committer->first = batch;
+        committer->first_us = clock_mono_us();
+    } else {
+        committer->last->next = batch;
+    }
     committer->last = batch;
-    (void)pthread_cond_signal(&committer->wake);
+    committer->more = follows;
+    if (was_empty || !follows)
+        (void)pthread_cond_signal(&committer->wake);
     (void)pthread_mutex_unlock(&committer->lock);
 }
 

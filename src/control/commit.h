@@ -7,6 +7,9 @@
 /*
  * When is a job's change durable?  The committer thread takes all batches
  * that wait, writes them in one transaction, and hands them back in order.
+ * While more are about to come it waits for them, for half as long as the
+ * last transaction took: many clients share one disk write, and a single one
+ * never waits.
  * After the first failure it writes nothing any more and hands every batch
  * back as failed.
  */
@@ -54,6 +57,7 @@ struct committer_options {
     void (*finish)(void *data, struct batch *batches,
                    const struct error *err);
     void *data;
+    int64_t hold_us; /* the longest wait for more; 0: 2000 */
 };
 
 struct commit_stats {
@@ -64,7 +68,9 @@ struct commit_stats {
 struct committer *committer_new(const struct committer_options *options);
 /* Finishes what was pushed, ends the thread. NULL is nothing. */
 void committer_free(struct committer *committer);
-void committer_push(struct committer *committer, struct batch *batch);
+/* follows: another batch is about to be pushed. */
+void committer_push(struct committer *committer, struct batch *batch,
+                    bool follows);
 void committer_stats(struct committer *committer, struct commit_stats *out);
 
 #endif

@@ -183,6 +183,17 @@ hurry_followers(struct loop *loop)
             loop->timers[i].due_ms = loop_mono_ms(loop);
 }
 
+static bool
+has_queued(struct loop *loop)
+{
+    bool has;
+
+    (void)pthread_mutex_lock(&loop->lock);
+    has = loop->queued > 0;
+    (void)pthread_mutex_unlock(&loop->lock);
+    return has;
+}
+
 void
 loop_end(struct loop *loop, struct job *job)
 {
@@ -203,7 +214,7 @@ loop_end(struct loop *loop, struct job *job)
 
         batch_counter(batch, "clock", loop->clock.now_ms, mark, (size_t)size);
     }
-    committer_push(loop->committer, batch);
+    committer_push(loop->committer, batch, has_queued(loop));
 }
 
 static void
@@ -570,8 +581,10 @@ load_all(struct loop *loop, struct error *err)
 static void
 start_threads(struct loop *loop, const struct store_position *position)
 {
-    struct committer_options committer = { loop->store, *position,
-                                           finish_batches, loop };
+    struct committer_options committer = { .store = loop->store,
+                                           .position = *position,
+                                           .finish = finish_batches,
+                                           .data = loop };
     struct crew_options readers = { .threads = loop->options.readers,
                                     .open = open_reader,
                                     .close = close_reader,
