@@ -6,6 +6,8 @@
 # make test-fuzz       each fuzz target for FUZZ_SECONDS (10), with clang
 # make test-contract   the OpenAPI document linted, traffic checked against it
 # make bench-commit    changes a second through the API (release build)
+# make bench-read      lists and single objects of a large world
+# make bench-watch     what 5,000 watchers cost everybody else
 # make lint            layers, purity, clang-tidy, cppcheck
 # make test-crash      disk faults, crash points and kills (tests/crash)
 # make soak-crash      the same with 1,000 kills at random moments
@@ -122,10 +124,10 @@ test-contract: all
 bench: $(BENCH)
 # What is measured is what is installed: the release build.
 ifeq ($(BUILD),release)
-bench-commit bench-read: bench-%: $(OUT)/bench/% $(OUT)/bulkheadd
+bench-commit bench-read bench-watch: bench-%: $(OUT)/bench/% $(OUT)/bulkheadd $(OUT)/bulkhead-signer
 	@$<
 else
-bench-commit bench-read:
+bench-commit bench-read bench-watch:
 	@$(MAKE) BUILD=release OUT=build/release $@
 endif
 tests: $(UNIT)
@@ -170,7 +172,7 @@ clean:
 	rm -rf build
 
 .SECONDARY:
-.PHONY: all tests bench bench-commit bench-read test test-contract test-unit test-stories hostile test-hostile fuzz test-fuzz lint clean \
+.PHONY: all tests bench bench-commit bench-read bench-watch test test-contract test-unit test-stories hostile test-hostile fuzz test-fuzz lint clean \
         test-disk test-crash soak-crash test-mutants
 .DELETE_ON_ERROR:
 -include $(wildcard $(OUT)/tests/hostile/*.d $(OUT)/*.d $(OUT)/*/*.d $(OUT)/*/*/*.d $(OUT)/*/*/*/*.d $(OUT)/*/*/*/*/*.d)

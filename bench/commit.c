@@ -4,7 +4,8 @@
  * one fdatasync for each?
  *
  * 64 clients with open connections to a bulkheadd of their own change one
- * project each (PATCH over the Unix socket).  Between the rounds the same
+ * project each (PATCH over the Unix socket), while a bulkhead-signer signs
+ * the logs.  Between the rounds the same
  * number of bytes as one change writes is appended to a file on the same
  * disk, with one fdatasync each time.  Ends with 1 when a goal is missed.
  */
@@ -162,6 +163,14 @@ report(struct crowd *crowd, struct syncs *syncs, const struct totals *totals)
     return passes ? 0 : 1;
 }
 
+/* The signer worked as well: there is a head of the tenant's log. */
+static void
+see_signature(struct daemon *daemon)
+{
+    json_decref(daemon_ask(daemon, "GET", "/tenants/bench/audit/checkpoint",
+                           NULL, 200));
+}
+
 int
 main(int argc, char **argv)
 {
@@ -193,6 +202,7 @@ main(int argc, char **argv)
         run_syncs(&syncs, &daemon,
                   (size_t)(totals.written / (int64_t)result.answers));
     }
+    see_signature(&daemon);
     daemon_stop(&daemon);
     rc = report(crowd, &syncs, &totals);
     crowd_free(crowd);

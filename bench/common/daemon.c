@@ -29,6 +29,8 @@ daemon_give_up(struct daemon *daemon, const char *fmt, ...)
     va_end(args);
     if (daemon != NULL && daemon->pid > 0)
         daemon_stop(daemon);
+    if (daemon != NULL && daemon->signer_pid > 0)
+        (void)kill(daemon->signer_pid, SIGTERM);
     _exit(1);
 }
 
@@ -50,25 +52,69 @@ daemon_prepare(struct daemon *daemon, const char *argv0)
     (void)snprintf(data, sizeof(data), "%s/data", daemon->home);
     (void)snprintf(daemon->socket, sizeof(daemon->socket), "%s/api.sock",
                    daemon->home);
+    (void)snprintf(daemon->stream, sizeof(daemon->stream), "%s/stream.sock",
+                   daemon->home);
     if (file_make_directory(daemon->home, 0700, &err) != 0 ||
         file_make_directory(data, 0700, &err) != 0)
         daemon_give_up(NULL, "%s", err.text);
 }
 
 static void
-run_daemon(const struct daemon *daemon)
+write_log(const struct daemon *daemon)
 {
-    char data[256], stream[256], log[256];
+    char log[256];
     int fd;
 
-    (void)snprintf(data, sizeof(data), "%s/data", daemon->home);
-    (void)snprintf(stream, sizeof(stream), "%s/stream.sock", daemon->home);
     (void)snprintf(log, sizeof(log), "%s/log", daemon->home);
     fd = open(log, O_WRONLY | O_CREAT | O_APPEND, 0600);
     if (fd >= 0)
         (void)dup2(fd, STDERR_FILENO);
+}
+
+static void
+run_signer(const struct daemon *daemon)
+{
+    char program[320], directory[256], path[256];
+    int size = (int)(strrchr(daemon->program, '/') - daemon->program);
+
+    (void)snprintf(program, sizeof(program), "%.*s/bulkhead-signer", size,
+                   daemon->program);
+    (void)snprintf(directory, sizeof(directory), "%s/signer", daemon->home);
+    (void)snprintf(path, sizeof(path), "%s/signer.sock", daemon->home);
+    write_log(daemon);
+    (void)execl(program, "bulkhead-signer", "--directory", directory,
+                "--socket", path, (char *)NULL);
+    _exit(127);
+}
+
+/* Started once; bulkheadd asks it again until it is there. */
+static void
+start_signer(struct daemon *daemon)
+{
+    char directory[256];
+    struct error err;
+
+    (void)snprintf(directory, sizeof(directory), "%s/signer", daemon->home);
+    if (file_make_directory(directory, 0700, &err) != 0)
+        daemon_give_up(NULL, "%s", err.text);
+    daemon->signer_pid = fork();
+    if (daemon->signer_pid == 0)
+        run_signer(daemon);
+}
+
+static void
+run_daemon(const struct daemon *daemon)
+{
+    char data[256], signer[256];
+
+    (void)snprintf(data, sizeof(data), "%s/data", daemon->home);
+    (void)snprintf(signer, sizeof(signer), "%s/signer.sock", daemon->home);
+    write_log(daemon);
     (void)execl(daemon->program, "bulkheadd", "--data", data, "--socket",
-                daemon->socket, "--stream-socket", stream, (char *)NULL);
+                daemon->socket, "--stream-socket", daemon->stream,
+                "--signer-socket", signer,
+                daemon->config[0] == '\0' ? NULL : "--config",
+                daemon->config, (char *)NULL);
     _exit(127);
 }
 
@@ -87,15 +133,18 @@ is_ready(struct daemon *daemon)
 int64_t
 daemon_start(struct daemon *daemon)
 {
-    int64_t start_us = clock_mono_us();
+    int64_t start_us;
 
+    if (daemon->signer_pid == 0)
+        start_signer(daemon);
+    start_us = clock_mono_us();
     daemon->pid = fork();
     if (daemon->pid == 0)
         run_daemon(daemon);
     while (!is_ready(daemon)) {
         if (waitpid(daemon->pid, NULL, WNOHANG) != 0 ||
             clock_mono_us() - start_us > READY_MS * INT64_C(1000))
-            daemon_give_up(NULL, "bulkheadd did not start, see %s/log",
+            daemon_give_up(daemon, "bulkheadd did not start, see %s/log",
                            daemon->home);
         (void)usleep(1000);
     }
@@ -125,6 +174,11 @@ remove_one(const char *path, const struct stat *status, int type,
 void
 daemon_remove(struct daemon *daemon)
 {
+    if (daemon->signer_pid > 0) {
+        (void)kill(daemon->signer_pid, SIGTERM);
+        (void)waitpid(daemon->signer_pid, NULL, 0);
+        daemon->signer_pid = 0;
+    }
     (void)nftw(daemon->home, remove_one, 16, FTW_DEPTH | FTW_PHYS);
 }
 

@@ -10,14 +10,16 @@
 
 /*
  * How does a benchmark get a control plane of its own?  A real bulkheadd on a
- * new data directory, reached over its Unix socket, with an administrator who
+ * new data directory with a bulkhead-signer beside it, reached over its Unix socket, with an administrator who
  * is logged in.  A benchmark that cannot go on says why and ends with 1.
  */
 struct daemon {
     char home[200];
     char program[300];
     char socket[256];
-    pid_t pid;
+    char stream[256]; /* socket for watches */
+    char config[256]; /* file of settings, "": none; before daemon_start */
+    pid_t pid, signer_pid;
     char token[160];  /* of the administrator's session */
     int64_t asked_us; /* that the last daemon_ask waited for its answer */
 };
@@ -31,7 +33,7 @@ int64_t daemon_start(struct daemon *daemon);
 void daemon_log_in(struct daemon *daemon);
 /* Ends it with SIGTERM. */
 void daemon_stop(struct daemon *daemon);
-/* Removes the data directory. */
+/* Ends the signer and removes the data directory. */
 void daemon_remove(struct daemon *daemon);
 
 /* One request below /api/v1 that must be answered with `status`; the body as
