@@ -40,7 +40,7 @@ CFLAGS_fuzz    := -O1 -g -fno-omit-frame-pointer \
 CFLAGS_cov     := -O0 -g --coverage
 CFLAGS_crash   := -O1 -g -fno-omit-frame-pointer -DCRASH_POINTS
 LDFLAGS_release := -pie -Wl,-z,relro,-z,now
-STD := -std=c17 -D_GNU_SOURCE -Isrc -I. -I$(OUT)/gen -ffp-contract=off
+STD := -std=c17 -D_GNU_SOURCE -Isrc -I. -I$(OUT)/gen -ffp-contract=off -fno-math-errno
 ALL_CFLAGS  = $(STD) $(WARN) -include src/base/banned.h $(CFLAGS_$(BUILD)) $(CFLAGS)
 ALL_LDFLAGS = $(CFLAGS_$(BUILD)) $(LDFLAGS_$(BUILD)) $(LDFLAGS)
 
