@@ -14,7 +14,7 @@
     X(cards) X(bindings) X(usage) X(cost)                                     \
     X(can_i) X(check)                                                         \
     X(audit_tail) X(audit_export) X(audit_verify)                             \
-    X(audit_prove) X(audit_check_proof)                                       \
+    X(audit_prove) X(audit_check_proof) X(simulate_openb)                     \
     X(simulate_work) X(completion) X(version)
 
 #define COMMAND_DECLARE(name) extern const struct command command_##name;
