@@ -259,10 +259,32 @@ check_counters(struct check *check, const struct world *world)
 
 /* --- cards --- */
 
+/* False when it does not fit beside those before it; "" is no slice. */
+static bool
+add_slice(const struct geometry_card *table, struct layout *layout,
+          const char *text)
+{
+    const struct geometry_profile *profile;
+    int start;
+
+    if (text[0] == '\0')
+        return true;
+    if (table == NULL || !geometry_parse(table, text, &profile, &start) ||
+        !geometry_fits(table, layout, profile, start))
+        return false;
+    geometry_add(layout, profile, start);
+    return true;
+}
+
 static void
 check_card_now(struct check *check, const struct world *world,
                struct ref card)
 {
+    const struct card *image = world_card(world, card);
+    const struct geometry_card *table =
+        geometry_card(image->vendor, image->model, image->memory_mib);
+    bool apart = image->sliced && table != NULL && table->tenants;
+    struct layout layout = { 0 };
     struct ref tenant = { 0 };
     int64_t milli = 0;
     char id[ID_TEXT_MAX];
@@ -276,9 +298,13 @@ check_card_now(struct check *check, const struct world *world,
         if (binding->to_ms != 0)
             continue;
         milli += binding->milli;
-        if (!ref_is_none(tenant) && !ref_equal(tenant, owner))
+        if (!ref_is_none(tenant) && !ref_equal(tenant, owner) && !apart)
             check_fail(check, CHECK_EXCLUSIVE, id, "shared by two tenants");
         tenant = owner;
+        if (!add_slice(table, &layout, binding->slice) ||
+            (binding->slice[0] != '\0') != image->sliced)
+            check_fail(check, CHECK_EXCLUSIVE, id,
+                       "slice %s does not fit on it", binding->slice);
     }
     if (milli > 1000)
         check_fail(check, CHECK_EXCLUSIVE, id, "bound %lld / 1000",

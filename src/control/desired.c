@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/json.h"
+#include "core/cut.h"
 #include "core/object.h"
 
 /* The runner hands out host numbers up to here; above it, it picks one. */
@@ -55,9 +56,11 @@ cards_of(const struct world *world, struct ref instance, struct arena *arena,
     world_each_child(world, KIND_BINDING, instance, ref) {
         const struct binding *binding = world_binding(world, ref);
         const struct card *card = world_card(world, binding->card);
+        char part[CUT_PART_MAX];
 
         if (binding->to_ms == 0 && card != NULL && count < ORDER_CARDS_MAX)
-            list[count++] = arena_strdup(arena, card->uuid);
+            list[count++] = arena_strdup(
+                arena, cut_part(part, card->uuid, binding->slice));
     }
     *count_out = count;
     return list;
@@ -81,7 +84,9 @@ set_cards(const struct world *world, struct ref instance, json_t *start)
     world_each_child(world, KIND_BINDING, instance, ref) {
         const struct binding *binding = world_binding(world, ref);
 
-        if (class != NULL && class->form == FORM_SOFT && binding->to_ms == 0)
+        if (binding->to_ms == 0 &&
+            (binding->slice[0] != '\0' ||
+             (class != NULL && class->form == FORM_SOFT)))
             memory_mib = binding->memory_mib;
     }
     (void)json_object_set_new(start, "cards", cards);
@@ -303,7 +308,24 @@ add_volumes(const struct world *world, struct ref node, struct arena *arena,
     order->volume_count = count;
 }
 
-/* Only a card that nobody holds can be cleaned. */
+/* The released slices of a card, each by itself. */
+static size_t
+add_dirty(const struct card *card, struct arena *arena, const char **list,
+          size_t count)
+{
+    for (const char *at = card->dirty; *at != '\0';) {
+        size_t size = strcspn(at, " ");
+
+        if (count < ORDER_SCRUBS_MAX)
+            list[count++] = arena_printf(arena, "%s/%.*s", card->uuid,
+                                         (int)size, at);
+        at += size + (at[size] == ' ');
+    }
+    return count;
+}
+
+/* Only a card that nobody holds can be cleaned; it is left as it is wanted
+ * next. */
 static void
 add_scrubs(const struct world *world, struct ref node, struct arena *arena,
            struct order *order)
@@ -314,10 +336,18 @@ add_scrubs(const struct world *world, struct ref node, struct arena *arena,
     world_each_child(world, KIND_CARD, node, ref) {
         const struct card *card = world_card(world, ref);
 
-        if (card->handover != HANDOVER_PENDING || card->used_milli != 0 ||
-            card->missing || card->foreign || count == ORDER_SCRUBS_MAX)
+        char part[CUT_PART_MAX];
+
+        if (card->missing || card->foreign)
             continue;
-        list[count++] = arena_strdup(arena, card->uuid);
+        if (card->handover == HANDOVER_CLEAN)
+            count = add_dirty(card, arena, list, count);
+        if (card->handover != HANDOVER_PENDING || card->used_milli != 0 ||
+            count == ORDER_SCRUBS_MAX)
+            continue;
+        list[count++] = arena_strdup(
+            arena,
+            cut_part(part, card->uuid, card->sliced ? CUT_SLICED : ""));
     }
     order->scrubs = list;
     order->scrub_count = count;

@@ -52,7 +52,7 @@ add_instance(const struct estate *estate, struct changes *changes,
 static void
 bind(struct changes *changes,
      const struct workload *workload, const struct place_request *request,
-     struct ref instance, const struct part *part, int64_t milli)
+     struct ref instance, const struct part *part, const struct seat *seat)
 {
     const struct card *seen = change_get(changes, part->card);
     int64_t now_ms = changes->context.now_ms;
@@ -67,7 +67,7 @@ bind(struct changes *changes,
     }
     binding = change_create(changes, KIND_BINDING, instance, "");
     binding->card = part->card;
-    binding->milli = milli;
+    binding->milli = seat->milli;
     binding->memory_mib = place_memory(request->class, part);
     binding->from_ms = now_ms;
     binding->cut_ms = now_ms;
@@ -76,6 +76,9 @@ bind(struct changes *changes,
     binding->user = workload->user;
     binding->pool = request->pool;
     binding->class = workload->class;
+    if (seat->profile != NULL)
+        (void)geometry_format(binding->slice, seat->profile->name,
+                              seat->start);
 }
 
 /* Volumes that lie nowhere yet come to the node of their first user. */
@@ -134,7 +137,7 @@ assign_start(const struct estate *estate, struct changes *changes,
 
         for (size_t k = 0; k < seat->part_count; k++)
             bind(changes, workload, request, instance,
-                 &estate->parts[seat->parts[k]], seat->milli);
+                 &estate->parts[seat->parts[k]], seat);
         settle_volumes(changes, workload, estate->sites[seat->site].node);
     }
 }
@@ -198,6 +201,35 @@ last_deadline(const struct estate *estate, const struct changes *changes,
     return changes->context.now_ms + grace;
 }
 
+/* A card that nobody has is put into the mode that its holder needs; until
+ * its scrub is done nobody gets it. */
+static void
+cut_card(struct changes *changes, struct ref ref, bool on)
+{
+    const struct card *seen = change_get(changes, ref);
+    struct card *card;
+
+    if (seen->sliced == on || seen->used_milli != 0 ||
+        seen->handover == HANDOVER_FAILED)
+        return;
+    usage_cut(changes, ref);
+    card = change_update(changes, ref);
+    card->sliced = on;
+    card->handover = HANDOVER_PENDING;
+    card->dirty[0] = '\0'; /* the scrub is of all of it */
+    card->last_tenant = (struct ref){ 0 };
+}
+
+void
+assign_cut(struct changes *changes, struct ref workload)
+{
+    world_each_child(changes->world, KIND_HOLD, workload, ref) {
+        const struct hold *hold = world_hold(changes->world, ref);
+
+        cut_card(changes, hold->card, hold->slice[0] != '\0');
+    }
+}
+
 static void
 hold_parts(const struct estate *estate, struct changes *changes,
            const struct workload *workload,
@@ -218,6 +250,10 @@ hold_parts(const struct estate *estate, struct changes *changes,
             hold->milli = seat->milli;
             hold->memory_mib = place_memory(request->class, part);
             hold->expires_ms = expires_ms;
+            if (seat->profile != NULL)
+                (void)geometry_format(hold->slice, seat->profile->name,
+                                      seat->start);
+            cut_card(changes, part->card, seat->profile != NULL);
         }
     }
 }
@@ -233,7 +269,12 @@ say_nominated(struct verdict *verdict, const struct changes *changes,
         plan->count > 0 ? &plan->victims[0] : NULL;
 
     reason_amount(cards, DIMENSION_CARDS, need);
-    if (first == NULL)
+    if (first == NULL && plan->cut)
+        verdict_set(verdict, WORKLOAD_QUEUED, REASON_RECLAIMING,
+                    "%s are being cut into what it needs; it starts when "
+                    "that is done",
+                    cards);
+    else if (first == NULL)
         verdict_set(verdict, WORKLOAD_QUEUED, REASON_RECLAIMING,
                     "%s are kept for it as they are given back; it starts "
                     "when all are free and clean",

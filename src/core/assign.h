@@ -24,4 +24,8 @@ void assign_nominate(const struct estate *estate, struct changes *changes,
                      const struct place_request *request,
                      const struct reclaim_plan *plan);
 
+/* Cards that are held for the workload, and that nobody has any more, are put
+ * into the mode that it needs: cut into slices, or whole. */
+void assign_cut(struct changes *changes, struct ref workload);
+
 #endif

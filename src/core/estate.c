@@ -208,6 +208,8 @@ derive_holds(const struct estate *estate, struct site *site,
         int64_t before = 0;
 
         part->hold_tenant = world_object(world, ref)->scope;
+        estate_cut_add(part, &part->cut.held, world_hold(world, ref)->slice,
+                       1);
         if (workload == NULL)
             continue;
         for (size_t i = 0; count > 1 && i < number; i++)
@@ -241,6 +243,7 @@ derive_part(const struct estate *estate, uint32_t number, size_t first,
     part->used_memory_mib = card->used_memory_mib;
     part->held_milli = card->held_milli;
     part->held_memory_mib = card->held_memory_mib;
+    estate_cut_derive(estate, part, at > 0 ? part - 1 : NULL);
     for (size_t i = 0; i < at; i++)
         if (strcmp(world_card(estate->world, parts[i].card)->island,
                    card->island) == 0) {
@@ -295,7 +298,10 @@ derive_stay(struct estate *estate, struct site *site, struct part *parts,
             if (!ref_equal(parts[i].card, binding->card))
                 continue;
             parts[i].tenant = instance->object.scope;
+            estate_cut_add(&parts[i], &parts[i].cut.used, binding->slice, 1);
             if (leaving) {
+                estate_cut_add(&parts[i], &parts[i].cut.leaving,
+                               binding->slice, 1);
                 parts[i].leaving_milli += binding->milli;
                 parts[i].leaving_memory_mib += binding->memory_mib;
             }
@@ -681,6 +687,7 @@ estate_own(struct estate *estate, struct ref ref, bool on)
             continue;
         part->own_milli += sign * hold->milli;
         part->own_memory_mib += sign * hold->memory_mib;
+        estate_cut_add(part, &part->cut.own, hold->slice, (int)sign);
         if (number++ % count != 0)
             continue;
         site = &estate->sites[part->site];
@@ -699,6 +706,15 @@ estate_own(struct estate *estate, struct ref ref, bool on)
     }
 }
 
+static void
+gain_slice(struct layout *layout, const struct use *use, int sign)
+{
+    if (use->profile != NULL && sign > 0)
+        geometry_add(layout, use->profile, use->start);
+    else if (use->profile != NULL)
+        geometry_remove(layout, use->profile, use->start);
+}
+
 void
 estate_gain(struct estate *estate, const struct run *run, int sign)
 {
@@ -711,6 +727,7 @@ estate_gain(struct estate *estate, const struct run *run, int sign)
         } else {
             estate->parts[use->part].gain_milli += sign * use->milli;
             estate->parts[use->part].gain_memory_mib += sign * use->memory_mib;
+            gain_slice(&estate->parts[use->part].cut.gain, use, sign);
         }
     }
 }

@@ -20,6 +20,15 @@
  * scheduler's own decisions come the same way, after they were applied.
  */
 
+/* How a card is cut; the layouts are shares of it as the milli-cards below. */
+struct cut {
+    const struct geometry_card *card; /* NULL: it cannot be cut */
+    bool on; /* it is, or will be when its scrub is done */
+    struct layout used; /* bound slices, and dirty ones */
+    struct layout held, leaving;
+    struct layout gain, own; /* trials */
+};
+
 /* One card. */
 struct part {
     struct ref card;    /* none: the place is not in use */
@@ -37,6 +46,7 @@ struct part {
     /* trials, zero outside of one */
     int64_t gain_milli, gain_memory_mib; /* of used: if victims were stopped */
     int64_t own_milli, own_memory_mib; /* of held: by who is looked at */
+    struct cut cut;
 };
 
 /* One node; its parts lie side by side.  Sites are in the order of the nodes'
@@ -64,6 +74,8 @@ struct use {
     uint32_t site;
     uint32_t part; /* ESTATE_NONE: CPU and memory of the site */
     int64_t milli, memory_mib, cpu_milli;
+    const struct geometry_profile *profile; /* of a hard slice, or NULL */
+    int start;
 };
 struct run {
     struct ref workload;

@@ -68,6 +68,17 @@ void estate_mark(struct estate *estate, struct marks *marks, uint32_t number);
 bool estate_is_leaving(const struct estate *estate,
                        const struct instance *instance, int64_t *due_out);
 
+/* How the card is cut, and its dirty slices.  like: a part that may be of the
+ * same make, or NULL. */
+void estate_cut_derive(const struct estate *estate, struct part *part,
+                       const struct part *like);
+/* The profile that the text names, NULL when it is no slice of the part. */
+const struct geometry_profile *
+estate_cut_slice(const struct part *part, const char *text, int *start_out);
+/* Puts the slice into a layout of the part, or takes it out (sign -1). */
+void estate_cut_add(const struct part *part, struct layout *layout,
+                    const char *text, int sign);
+
 /* Derives the run of the workload in this slot. */
 void estate_run_derive(struct estate *estate, uint32_t index);
 /* Steps that change what runs add to ledgers, or their priority. */

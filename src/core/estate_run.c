@@ -112,11 +112,15 @@ add_bindings(struct estate *estate, const struct instance *instance,
     world_each_child(estate->world, KIND_BINDING, instance->object.self, ref) {
         const struct binding *binding = world_binding(estate->world, ref);
         uint32_t part = estate_part(estate, binding->card);
-        struct use use = { site, part, binding->milli, binding->memory_mib,
-                           0 };
+        struct use use = { .site = site,
+                           .part = part,
+                           .milli = binding->milli,
+                           .memory_mib = binding->memory_mib };
 
         if (binding->to_ms != 0 || part == ESTATE_NONE)
             continue;
+        use.profile = estate_cut_slice(&estate->parts[part], binding->slice,
+                                       &use.start);
         demand->of[DIMENSION_CARDS] += binding->milli;
         demand->of[DIMENSION_ACCEL_MEMORY] += binding->memory_mib;
         if (run != NULL)
@@ -131,8 +135,10 @@ derive_instance(struct estate *estate, struct run *run,
                 const struct instance *instance)
 {
     uint32_t site = estate_site(estate, instance->node);
-    struct use use = { site, ESTATE_NONE, 0, instance->memory_mib,
-                       instance->cpu_milli };
+    struct use use = { .site = site,
+                       .part = ESTATE_NONE,
+                       .memory_mib = instance->memory_mib,
+                       .cpu_milli = instance->cpu_milli };
     struct demand demand = { 0 };
     int64_t due_ms;
 

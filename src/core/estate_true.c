@@ -5,6 +5,28 @@
 
 /* The estate that followed the world against one that is made from it now. */
 
+/* Layouts have no order, but room between their members. */
+static bool
+same_layout(const struct layout *a, const struct layout *b)
+{
+    struct layout none = { 0 }, left = *a, right = *b;
+
+    geometry_part(&left, b);
+    geometry_part(&right, a);
+    return memcmp(&left, &none, sizeof(none)) == 0 &&
+           memcmp(&right, &none, sizeof(none)) == 0;
+}
+
+static bool
+same_cut(const struct cut *a, const struct cut *b)
+{
+    return a->card == b->card && a->on == b->on &&
+           same_layout(&a->used, &b->used) &&
+           same_layout(&a->held, &b->held) &&
+           same_layout(&a->leaving, &b->leaving) &&
+           same_layout(&a->gain, &b->gain) && same_layout(&a->own, &b->own);
+}
+
 static bool
 same_part(const struct part *a, const struct part *b, const struct site *at_a,
           const struct site *at_b)
@@ -22,6 +44,7 @@ same_part(const struct part *a, const struct part *b, const struct site *at_a,
            SAME(held_memory_mib) && SAME(leaving_milli) &&
            SAME(leaving_memory_mib) && SAME(gain_milli) &&
            SAME(gain_memory_mib) && SAME(own_milli) && SAME(own_memory_mib) &&
+           same_cut(&left.cut, &right.cut) &&
            ref_equal(left.card, right.card) &&
            ref_equal(left.last_tenant, right.last_tenant) &&
            ref_equal(left.tenant, right.tenant) &&
@@ -99,6 +122,7 @@ same_uses(const struct estate *a, const struct run *run,
                      ref_equal(a->parts[use->part].card,
                                b->parts[at->part].card)) &&
                     use->milli == at->milli &&
+                    use->profile == at->profile && use->start == at->start &&
                     use->memory_mib == at->memory_mib &&
                     use->cpu_milli == at->cpu_milli;
         }

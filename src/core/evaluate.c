@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "core/cut.h"
 #include "core/queue.h"
 #include "core/shortage.h"
 #include "core/timeline.h"
@@ -126,13 +127,16 @@ wait_soon(struct look *look, struct option *option,
           const struct placement *placement, struct evaluation *evaluation)
 {
     const struct workload *workload = look->workload;
+    bool cut = cut_is_due(look->estate, option->request.class, placement);
 
     evaluation->demand = option->demand;
     evaluation->request = option->request;
     if (!look->nominated && evaluation->demand.of[DIMENSION_CARDS] > 0 &&
-        reclaim_is_claimant(look->estate, &option->demand)) {
+        ((option->open && cut) ||
+         reclaim_is_claimant(look->estate, &option->demand))) {
         evaluation->act = ACT_NOMINATE;
-        evaluation->plan = (struct reclaim_plan){ .placement = *placement };
+        evaluation->plan =
+            (struct reclaim_plan){ .placement = *placement, .cut = cut };
         return;
     }
     if (look->nominated && workload->reason == REASON_RECLAIMING) {

@@ -161,10 +161,11 @@ check_class(const struct world *world, const struct tenant *tenant,
     if (class == NULL)
         verdict_set(verdict, WORKLOAD_REJECTED, REASON_POLICY,
                     "its class does not exist any more");
-    else if (class->form == FORM_HARD)
+    else if (class->form == FORM_HARD && class->milli == 0)
         verdict_set(verdict, WORKLOAD_REJECTED, REASON_SHAPE,
-                    "class %s asks for hard slices, and no node offers any",
-                    class->object.name);
+                    "class %s asks for slices of profile %s, and no card "
+                    "that is known has it",
+                    class->object.name, class->profile);
     else if (class->form == FORM_SOFT &&
              (class->milli < 1 || class->milli > 1000))
         verdict_set(verdict, WORKLOAD_REJECTED, REASON_SHAPE,

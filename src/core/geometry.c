@@ -326,6 +326,31 @@ geometry_memory(const struct geometry_card *card,
                : share;
 }
 
+bool
+geometry_most(const char *vendor, const char *model, const char *name,
+              int64_t *milli_out, int64_t *memory_mib_out)
+{
+    int64_t most = 0, memory = 0;
+
+    for (size_t i = 0; i < sizeof(cards) / sizeof(cards[0]); i++) {
+        const struct geometry_profile *profile =
+            geometry_profile(&cards[i], name);
+        int64_t milli, mib;
+
+        if (profile == NULL ||
+            (vendor[0] != '\0' && strcasecmp(vendor, cards[i].vendor) != 0) ||
+            (model[0] != '\0' && !has_any_word(model, cards[i].words)))
+            continue;
+        milli = geometry_milli(&cards[i], profile);
+        mib = geometry_memory(&cards[i], profile, cards[i].memory_mib);
+        most = milli > most ? milli : most;
+        memory = mib > memory ? mib : memory;
+    }
+    *milli_out = most;
+    *memory_mib_out = memory;
+    return most > 0;
+}
+
 /* --- names --- */
 
 const char *

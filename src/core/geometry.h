@@ -60,6 +60,7 @@ struct layout {
     int8_t engines; /* slices with any */
     int8_t count;
     int8_t size;    /* sum of memory units */
+    int8_t none[2]; /* so that layouts can be compared as bytes */
 };
 
 /* The card's table, NULL when such a card cannot be cut.  The memory tells
@@ -107,6 +108,12 @@ int64_t geometry_milli(const struct geometry_card *card,
 int64_t geometry_memory(const struct geometry_card *card,
                         const struct geometry_profile *profile,
                         int64_t card_memory_mib);
+
+/* The most that a slice of the profile is charged on any card of that vendor
+ * and model ("": any); false when none has it. */
+bool geometry_most(const char *vendor, const char *model,
+                   const char *profile, int64_t *milli_out,
+                   int64_t *memory_mib_out);
 
 /* "3g.40gb@4" */
 const char *geometry_format(char text[GEOMETRY_NAME_MAX], const char *profile,

@@ -505,6 +505,16 @@ is_bound(const struct changes *changes, struct ref card)
     return false;
 }
 
+/* A slice waits for its own scrub; the card's others go on. */
+static void
+add_dirty(struct card *card, const char *slice)
+{
+    size_t used = strlen(card->dirty);
+
+    (void)snprintf(card->dirty + used, sizeof(card->dirty) - used, "%s%s",
+                   used > 0 ? " " : "", slice);
+}
+
 static void
 close_binding(struct changes *changes, struct ref ref, struct ref tenant)
 {
@@ -520,6 +530,10 @@ close_binding(struct changes *changes, struct ref ref, struct ref tenant)
     if (change_get(changes, binding->card) == NULL)
         return;
     card = change_update(changes, binding->card);
+    if (binding->slice[0] != '\0') {
+        add_dirty(card, binding->slice);
+        return;
+    }
     card->last_tenant = tenant;
     if (card->handover == HANDOVER_CLEAN && !is_bound(changes, binding->card))
         card->handover = HANDOVER_PENDING;

@@ -3,6 +3,7 @@
 #define CORE_MODEL_H
 
 #include "base/digest.h"
+#include "core/geometry.h"
 #include "core/schema.h"
 
 /*
@@ -133,6 +134,9 @@ struct card { /* below a node; name is "card0", "card1", ... */
     bool foreign;  /* a process that the platform did not start is on it */
     bool missing;  /* not in the node's last inventory */
     int handover;  /* enum card_handover */
+    bool sliced;   /* cut for hard slices; changed by a scrub alone */
+    char dirty[TEXT_MAX_SIZE]; /* released slices that wait for their scrub:
+                                  "1g.10gb@6 3g.40gb@0" */
     struct ref last_tenant;
     int64_t cut_ms; /* metered up to here (remainder classes) */
     /* derived */
@@ -148,8 +152,9 @@ struct class { /* below the platform: what ONE instance gets, on one node */
     int64_t min_memory_mib; /* of the card */
     int64_t count;          /* whole: cards of an instance; else 1 */
     int form;               /* enum class_form */
-    int64_t milli;          /* soft: share of one card, 1..999 */
-    int64_t memory_mib;     /* soft: accelerator memory of the share */
+    int64_t milli;          /* soft: share of one card, 1..999; hard: most
+                               that a slice is charged */
+    int64_t memory_mib;     /* of the share or, at most, of the slice */
     char profile[32];       /* hard: vendor profile */
 };
 
@@ -329,6 +334,7 @@ enum reason {
     REASON_RECLAIMING,  /* queued: victims are being stopped */
     REASON_BACKOFF,     /* queued: start failed, waits before the next try */
     REASON_SUSPENDED,   /* tenant, project or user suspended */
+    REASON_GEOMETRY,    /* queued: free, but no slice of that size fits */
 };
 struct workload { /* below a project */
     struct object object;
@@ -406,6 +412,7 @@ struct instance { /* below a workload; one per attempt and index */
 struct binding { /* below an instance: card <-> instance, [from, to) */
     struct object object;
     struct ref card; /* indexed */
+    char slice[GEOMETRY_NAME_MAX]; /* hard slice of it, "": none */
     int64_t milli;
     int64_t memory_mib;
     int64_t from_ms;
@@ -422,6 +429,7 @@ struct binding { /* below an instance: card <-> instance, [from, to) */
 struct hold { /* below the beneficiary workload: a part kept free for it */
     struct object object;
     struct ref card; /* indexed */
+    char slice[GEOMETRY_NAME_MAX]; /* hard slice of it, "": none */
     int64_t milli;
     int64_t memory_mib;
     int64_t expires_ms;

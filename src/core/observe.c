@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core/alarm.h"
+#include "core/cut.h"
 #include "core/lifecycle.h"
 #include "core/observe_cards.h"
 #include "core/usage.h"
@@ -265,11 +266,13 @@ are_its_cards(const struct changes *changes, struct ref ref,
     world_each_child(changes->world, KIND_BINDING, ref, binding_ref) {
         const struct binding *binding = change_get(changes, binding_ref);
         const struct card *card;
+        char part[CUT_PART_MAX];
 
         if (binding == NULL || binding->to_ms != 0)
             continue;
         card = change_get(changes, binding->card);
-        if (card == NULL || !names_card(fact, card->uuid))
+        if (card == NULL ||
+            !names_card(fact, cut_part(part, card->uuid, binding->slice)))
             return false;
         held++;
     }

@@ -6,6 +6,7 @@
 
 #include "core/alarm.h"
 #include "core/classify.h"
+#include "core/cut.h"
 #include "core/usage.h"
 
 _Static_assert((int)REPORT_UNKNOWN == (int)HEALTH_UNKNOWN &&
@@ -179,12 +180,22 @@ alarm_foreign(struct changes *changes, struct ref ref,
                     (long long)fact->foreign, fact->foreign_name);
 }
 
+/* A card that is free and in the other mode than it was left in (its node was
+ * started anew, say) is scrubbed once more. */
+static bool
+is_as_wanted(const struct card *card, const struct report_card *fact)
+{
+    return card->sliced == fact->sliced || card->used_milli != 0 ||
+           card->handover != HANDOVER_CLEAN;
+}
+
 /* Members that metering and placement look at. */
 static bool
 is_same_state(const struct card *card, const struct report_card *fact)
 {
     return card->health == (int)fact->health &&
            card->foreign == (fact->foreign > 0) && !card->missing &&
+           is_as_wanted(card, fact) &&
            strcmp(card->health_reason, fact->health_reason) == 0;
 }
 
@@ -203,6 +214,8 @@ update_state(struct changes *changes, struct ref ref,
                        fact->health_reason);
     card->foreign = fact->foreign > 0;
     card->missing = false;
+    if (!is_as_wanted(card, fact))
+        card->handover = HANDOVER_PENDING;
     alarm_health(changes, ref, fact);
     alarm_foreign(changes, ref, fact);
     alarm_clear(changes, ref, "card.missing");
@@ -341,31 +354,118 @@ observe_cards_inventory(struct changes *changes, struct ref node,
     return refused;
 }
 
+/* --- scrubs --- */
+
+static bool
+is_bound_slice(const struct changes *changes, struct ref card,
+               const char *slice)
+{
+    world_each_index(changes->world, KIND_BINDING, 0, card, ref) {
+        const struct binding *binding = change_get(changes, ref);
+
+        if (binding != NULL && binding->to_ms == 0 &&
+            strcmp(binding->slice, slice) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* Takes one name out of the list of dirty slices; false: it is not there. */
+static bool
+take_dirty(char *dirty, const char *slice)
+{
+    size_t size = strlen(slice);
+
+    for (char *at = dirty; *at != '\0';) {
+        size_t here = strcspn(at, " ");
+        size_t step = here + (at[here] == ' ');
+
+        if (here != size || strncmp(at, slice, size) != 0) {
+            at += step;
+            continue;
+        }
+        memmove(at, at + step, strlen(at + step) + 1);
+        size = strlen(dirty);
+        if (size > 0 && dirty[size - 1] == ' ')
+            dirty[size - 1] = '\0';
+        return true;
+    }
+    return false;
+}
+
+static void
+quarantine(struct changes *changes, struct ref ref,
+           const struct report_scrub *fact)
+{
+    ((struct card *)change_update(changes, ref))->handover = HANDOVER_FAILED;
+    alarm_raise(changes, ref, "card.quarantined",
+                "the card's memory could not be cleaned: %s", fact->text);
+}
+
+/* One slice is clean and gone; a failure takes the whole card out, what runs
+ * on it goes on. */
+static void
+observe_slice(struct changes *changes, struct ref ref, const char *slice,
+              const struct report_scrub *fact)
+{
+    char dirty[sizeof(((struct card *)0)->dirty)];
+
+    (void)snprintf(dirty, sizeof(dirty), "%s", get_card(changes, ref)->dirty);
+    if (!take_dirty(dirty, slice) || is_bound_slice(changes, ref, slice))
+        return;
+    usage_cut(changes, ref);
+    if (!fact->verified) {
+        quarantine(changes, ref, fact);
+        return;
+    }
+    memcpy(((struct card *)change_update(changes, ref))->dirty, dirty,
+           sizeof(dirty));
+}
+
+/* "UUID", "UUID/sliced" when the card was left cut, or one slice of it. */
+static void
+split_part(const char *part, char uuid[NAME_MAX_SIZE],
+           const char **slice_out)
+{
+    size_t size = strcspn(part, "/");
+
+    (void)snprintf(uuid, NAME_MAX_SIZE, "%.*s", (int)size, part);
+    *slice_out = part[size] == '/' ? part + size + 1 : "";
+}
+
 size_t
 observe_cards_scrub(struct changes *changes, struct ref node,
                     const struct report_scrub *fact)
 {
-    struct ref ref = find_card(changes, node, fact->uuid);
-    const struct card *present = ref_is_none(ref) ? NULL
-                                                  : get_card(changes, ref);
-    struct card *card;
+    char uuid[NAME_MAX_SIZE];
+    const char *slice;
+    struct ref ref;
+    const struct card *present;
 
+    split_part(fact->uuid, uuid, &slice);
+    ref = find_card(changes, node, uuid);
+    present = ref_is_none(ref) ? NULL : get_card(changes, ref);
     if (present == NULL) {
         alarm_raise(changes, node, "report.card",
                     "the node scrubbed card %s, which is not its own",
                     fact->uuid);
         return 1;
     }
-    /* A scrub counts only while nobody can have written behind it. */
-    if (present->handover != HANDOVER_PENDING || present->used_milli != 0)
+    if (slice[0] != '\0' && strcmp(slice, CUT_SLICED) != 0) {
+        observe_slice(changes, ref, slice, fact);
+        return 0;
+    }
+    /* A scrub counts only while nobody can have written behind it, and when
+     * it left the card as it is wanted now. */
+    if (present->handover != HANDOVER_PENDING || present->used_milli != 0 ||
+        present->sliced != (slice[0] != '\0'))
         return 0;
     usage_cut(changes, ref);
-    card = change_update(changes, ref);
-    card->handover = fact->verified ? HANDOVER_CLEAN : HANDOVER_FAILED;
-    if (fact->verified)
-        alarm_clear(changes, ref, "card.quarantined");
-    else
-        alarm_raise(changes, ref, "card.quarantined",
-                    "the card's memory could not be cleaned: %s", fact->text);
+    if (!fact->verified) {
+        quarantine(changes, ref, fact);
+        return 0;
+    }
+    ((struct card *)change_update(changes, ref))->handover = HANDOVER_CLEAN;
+    alarm_clear(changes, ref, "card.quarantined");
     return 0;
 }

@@ -3,12 +3,15 @@
 
 #include <string.h>
 
+#include "core/cut.h"
+
 const char *
 place_filter_text(enum place_filter filter)
 {
     static const char *const names[FILTER_COUNT] = {
         "node-state", "lease", "pinned", "neighbour", "class", "quota",
-        "health", "foreign", "handover", "held", "used", "cpu", "memory",
+        "health", "foreign", "handover", "partition", "held", "used",
+        "geometry", "cpu", "memory",
     };
 
     return names[filter];
@@ -19,6 +22,8 @@ place_memory(const struct class *class, const struct part *part)
 {
     if (class->form == FORM_WHOLE)
         return part->memory_mib;
+    if (class->form == FORM_HARD)
+        return cut_memory(part, class);
     if (class->memory_mib > 0)
         return class->memory_mib;
     return part->memory_mib * class->milli / 1000;
@@ -147,7 +152,9 @@ filter_part(const struct estate *estate, const struct part *part,
 {
     const struct card *card = world_card(estate->world, part->card);
 
-    if (!card_matches(request->class, card))
+    if (!card_matches(request->class, card) ||
+        (request->class->form == FORM_HARD &&
+         cut_profile(part, request->class) == NULL))
         return FILTER_CLASS;
     if (place_memory(request->class, part) > request->card_memory_max)
         return FILTER_QUOTA;
@@ -159,6 +166,12 @@ filter_part(const struct estate *estate, const struct part *part,
         (when == PLACE_NOW && card->handover == HANDOVER_PENDING &&
          !ref_equal(card->last_tenant, request->tenant)))
         return FILTER_HANDOVER;
+    if (request->class->form == FORM_HARD)
+        return cut_filter(part, request, when);
+    if (part->cut.on && !cut_is_empty(part, when))
+        return FILTER_USED;
+    if (part->cut.on && when == PLACE_NOW)
+        return FILTER_CUT;
     return filter_room(part, request, when);
 }
 
@@ -188,7 +201,11 @@ part_shares(const struct part *part, const struct class *class,
             enum place_when when)
 {
     int64_t memory = place_memory(class, part);
-    int64_t shares = free_milli(part, when) / class->milli;
+    int64_t shares;
+
+    if (class->form == FORM_HARD)
+        return cut_room(part, class, when);
+    shares = free_milli(part, when) / class->milli;
 
     return memory > 0 ? least(shares, free_memory(part, when) / memory)
                       : shares;
@@ -210,6 +227,8 @@ fill_parts(const struct estate *estate, const struct place_request *request,
             option->parts[option->count++] = (uint32_t)i;
         else
             tally->out_cards[filter]++;
+        if (filter == FILTER_GEOMETRY)
+            cut_note(&estate->parts[i], &tally->slice);
     }
 }
 
@@ -314,7 +333,10 @@ score(const struct estate *estate, const struct place_request *request,
             island_count(estate, option, part->island) >= need)
             option->split = false;
         if (!whole)
-            option->left = least(option->left, free_milli(part, when));
+            option->left = least(option->left,
+                                 request->class->form == FORM_HARD
+                                     ? cut_left(part, when)
+                                     : free_milli(part, when));
     }
     option->handovers = need > same ? need - same : 0;
 }
@@ -408,8 +430,10 @@ seat_whole(const struct estate *estate, const struct place_request *request,
     rank_parts(estate, request, option, instances * count, arena);
     for (int64_t i = 0; i < instances; i++)
         placement->seats[placement->count++] =
-            (struct seat){ option->site, option->parts + i * count,
-                           (size_t)count, 1000 };
+            (struct seat){ .site = option->site,
+                           .parts = option->parts + i * count,
+                           .part_count = (size_t)count,
+                           .milli = 1000 };
 }
 
 /* Each share goes to the fullest card that still takes it. */
@@ -431,7 +455,10 @@ seat_soft(const struct estate *estate, const struct place_request *request,
                 best = i;
         left[best]--;
         placement->seats[placement->count++] = (struct seat){
-            option->site, &option->parts[best], 1, request->class->milli
+            .site = option->site,
+            .parts = &option->parts[best],
+            .part_count = 1,
+            .milli = request->class->milli,
         };
     }
 }
@@ -443,6 +470,11 @@ seat_node(const struct estate *estate, const struct place_request *request,
 {
     if (request->class->form == FORM_WHOLE)
         seat_whole(estate, request, option, instances, arena, placement);
+    else if (request->class->form == FORM_HARD)
+        cut_seat(estate, request, when,
+                 &(struct cut_parts){ option->site, option->parts,
+                                      option->count },
+                 instances, arena, placement);
     else
         seat_soft(estate, request, when, option, instances, arena, placement);
 }
@@ -560,11 +592,14 @@ empty_fit(const struct world *world, struct ref node,
     world_each_child(world, KIND_CARD, node, ref) {
         const struct card *card = world_card(world, ref);
 
-        if (!card_matches(class, card))
+        if (!card_matches(class, card) ||
+            (class->form == FORM_HARD && cut_empty_room(class, card) == 0))
             continue;
         if (*least_memory == 0 || card->memory_mib < *least_memory)
             *least_memory = card->memory_mib;
         matching++;
+        if (class->form == FORM_HARD)
+            fit += cut_empty_room(class, card);
         if (class->form == FORM_SOFT && class->milli > 0)
             fit += class->memory_mib > 0
                        ? least(1000 / class->milli,

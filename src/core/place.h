@@ -43,8 +43,10 @@ enum place_filter {
     FILTER_HEALTH,     /* not healthy, or missing */
     FILTER_FOREIGN,    /* a process that the platform did not start */
     FILTER_HANDOVER,   /* not clean after another tenant, or quarantined */
+    FILTER_CUT,        /* whole where slices are asked for, or sliced */
     FILTER_HELD,       /* kept for nominated work */
     FILTER_USED,       /* in use */
+    FILTER_GEOMETRY,   /* units enough for the slice, but no start for it */
     FILTER_CPU,        /* the node's CPU */
     FILTER_MEMORY,     /* the node's memory */
     FILTER_COUNT
@@ -59,6 +61,8 @@ struct place_tally {
                         shares that fit */
     int64_t largest; /* most free cards (shares) on one node */
     int64_t fit;     /* instances that would fit now */
+    const struct geometry_profile *slice; /* of the cards without a start, the
+                                             largest that fits; or NULL */
 };
 
 /* Where one instance goes; parts are indexes into the estate. */
@@ -67,6 +71,8 @@ struct seat {
     const uint32_t *parts;
     size_t part_count;
     int64_t milli; /* of each part */
+    const struct geometry_profile *profile; /* of a hard slice, or NULL */
+    int start;
 };
 struct placement {
     struct seat *seats; /* one per instance, in the arena */

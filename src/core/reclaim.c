@@ -393,7 +393,9 @@ choose_set(struct search *search, struct reclaim_plan *plan_out)
     count = leave_out(search, victims, count, &placement);
     for (size_t i = 0; i < count; i++)
         count_victim(search, &victims[i], -1);
-    *plan_out = (struct reclaim_plan){ victims, count, placement };
+    *plan_out = (struct reclaim_plan){ .victims = victims,
+                                       .count = count,
+                                       .placement = placement };
     return count > 0;
 }
 

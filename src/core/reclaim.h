@@ -41,6 +41,7 @@ struct reclaim_plan {
     struct reclaim_victim *victims;
     size_t count;
     struct placement placement; /* of the beneficiary, in the future */
+    bool cut; /* nobody is stopped: a card is cut, or made whole */
 };
 
 /* May the workload reclaim from anybody at all by right of a guarantee? */

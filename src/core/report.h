@@ -45,6 +45,7 @@ struct report_card {
     const char *health_reason;
     int64_t foreign;          /* processes that the platform did not start */
     const char *foreign_name; /* of the first of them */
+    bool sliced;              /* cut for hard slices */
 };
 
 struct report_inventory {

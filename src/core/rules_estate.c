@@ -220,11 +220,23 @@ check_soft(const struct class *class, struct error *err)
 }
 
 static int
-check_hard(const struct class *class, struct error *err)
+check_hard(struct class *class, struct error *err)
 {
     if (class->profile[0] == '\0')
         return error_field(err, "/profile",
                            "a hard slice needs the vendor's profile");
+    if (class->milli != 0 || class->memory_mib != 0)
+        return error_field(err, "/milli",
+                           "the profile says how much of a card a hard slice "
+                           "is: leave milli and memory_mib out");
+    if (!geometry_most(class->vendor, class->model, class->profile,
+                       &class->milli, &class->memory_mib))
+        return error_field(err, "/profile",
+                           "no card%s%s that can be cut has the profile "
+                           "\"%s\": write it as the vendor does, as "
+                           "3g.20gb or cpx",
+                           class->model[0] != '\0' ? " of model " : "",
+                           class->model, class->profile);
     return 0;
 }
 

@@ -100,7 +100,7 @@ schedule_what_text(enum schedule_what what)
 {
     static const char *const names[] = { "nothing", "reason", "assign",
                                          "nominate", "expire", "stop",
-                                         "book", "retire" };
+                                         "book", "cut", "retire" };
 
     return names[what];
 }
@@ -145,6 +145,22 @@ is_history(const struct world *world, const struct workload *workload,
     return true;
 }
 
+/* Is a card held that nobody has any more, in the other mode? */
+static bool
+wants_cut(const struct world *world, struct ref workload)
+{
+    world_each_child(world, KIND_HOLD, workload, ref) {
+        const struct hold *hold = world_hold(world, ref);
+        const struct card *card = world_card(world, hold->card);
+
+        if (card != NULL && card->used_milli == 0 &&
+            card->handover != HANDOVER_FAILED &&
+            card->sliced != (hold->slice[0] != '\0'))
+            return true;
+    }
+    return false;
+}
+
 /* What time alone has brought: nominations that ran out, longest run times,
  * finished work that is old. */
 static void
@@ -165,6 +181,8 @@ find_dues(struct pass *pass, const struct world *world, int64_t now_ms)
                  workload->max_run_ms > 0 && workload->started_ms > 0 &&
                  end_ms <= now_ms)
             add_due(pass, ref, SCHEDULE_STOP);
+        else if (hold != NULL && wants_cut(world, ref))
+            add_due(pass, ref, SCHEDULE_CUT);
         else if (is_history(world, workload, now_ms))
             add_due(pass, ref, SCHEDULE_RETIRE);
         if (hold != NULL)
@@ -490,6 +508,8 @@ step_due(struct scheduler *scheduler, struct changes *changes)
     if (due.what == SCHEDULE_EXPIRE)
         give_up(changes, due.workload,
                 "what was kept for it did not become free in time");
+    else if (due.what == SCHEDULE_CUT)
+        assign_cut(changes, due.workload);
     else
         lifecycle_stop(changes, due.workload, WORKLOAD_CANCELLING,
                        "max-run-time", NULL);

@@ -49,7 +49,7 @@ static const char *const reason_names[] = {
     "policy",   "limit-never",   "limit",        "card-time",
     "priority", "capacity",      "fragmented",   "health",
     "handover", "node",          "reclaiming",   "backoff",
-    "suspended", NULL
+    "suspended", "geometry",      NULL
 };
 static const char *const instance_state_names[] = {
     "assigned", "starting", "running", "stopping",
@@ -154,6 +154,8 @@ static const struct field card_fields[] = {
     BOOL(card, foreign, 0, "a process of nobody's is on it"),
     BOOL(card, missing, 0, "not in the last inventory"),
     ENUM(card, handover, U, handover_names, "between two tenants"),
+    BOOL(card, sliced, 0, "cut for hard slices"),
+    TEXT(card, dirty, 0, "released slices that wait for their scrub"),
     REF(card, last_tenant, FIELD_PLATFORM, KIND_TENANT, "last holder"),
     TIME(card, cut_ms, FIELD_PLATFORM, "metered up to here"),
 };
@@ -164,7 +166,8 @@ static const struct field class_fields[] = {
     INT(class, count, C, 0, 64, "whole cards of one instance"),
     ENUM(class, form, C, form_names, "whole card, hard slice, soft share"),
     INT(class, milli, C, 0, 1000, "share of one card, milli-cards"),
-    AMOUNT(class, memory_mib, C, "accelerator memory of a share, MiB"),
+    AMOUNT(class, memory_mib, C,
+           "accelerator memory of a share or slice, MiB"),
     TEXT(class, profile, C, "vendor's slice profile"),
 };
 static const struct field priority_fields[] = {
@@ -325,6 +328,7 @@ static const struct field instance_fields[] = {
 static const struct field binding_fields[] = {
     REF(binding, card, FIELD_INDEX | FIELD_ALIAS, KIND_CARD,
         "card; a tenant is shown another name for it in each binding"),
+    TEXT(binding, slice, 0, "hard slice of the card: profile@start"),
     INT(binding, milli, 0, 1, 1000, "share, milli-cards"),
     AMOUNT(binding, memory_mib, 0, "accelerator memory, MiB"),
     TIME(binding, from_ms, 0, "bound from"),
@@ -338,6 +342,7 @@ static const struct field binding_fields[] = {
 };
 static const struct field hold_fields[] = {
     REF(hold, card, FIELD_INDEX, KIND_CARD, "card"),
+    TEXT(hold, slice, 0, "hard slice of the card: profile@start"),
     INT(hold, milli, 0, 1, 1000, "share, milli-cards"),
     AMOUNT(hold, memory_mib, 0, "accelerator memory, MiB"),
     TIME(hold, expires_ms, 0, "given up at"),

@@ -56,6 +56,23 @@ say_fragmented(int64_t need, const struct place_request *request,
     verdict_numbers(verdict, need, tally->free, tally->largest);
 }
 
+/* Units enough, but not side by side. */
+static void
+say_geometry(int64_t need, const struct place_request *request,
+             const struct place_tally *tally, const char *asked,
+             struct verdict *verdict)
+{
+    verdict_set(verdict, WORKLOAD_QUEUED, REASON_GEOMETRY,
+                "%s needed, %" PRId64 " free now: %" PRId64
+                " cards have enough free for a slice of %s, but not side by "
+                "side, the largest that fits is %s; it starts when slices in "
+                "the way are given back",
+                asked, tally->free, tally->out_cards[FILTER_GEOMETRY],
+                request->class->profile,
+                tally->slice != NULL ? tally->slice->name : "none");
+    verdict_numbers(verdict, need, tally->free, AMOUNT_NONE);
+}
+
 /* The first filter that keeps back what is missing. */
 static void
 say_capacity(int64_t need, const struct place_tally *tally,
@@ -69,6 +86,9 @@ say_capacity(int64_t need, const struct place_tally *tally,
         { FILTER_HANDOVER, REASON_HANDOVER,
           "are being cleaned after their last use; it starts when enough are "
           "clean" },
+        { FILTER_CUT, REASON_HANDOVER,
+          "have to be cut, or made whole, first; it starts when one of them "
+          "is in nobody's use" },
         { FILTER_HELD, REASON_PRIORITY,
           "are kept for work that goes first; it starts when enough are free" },
         { FILTER_HEALTH, REASON_HEALTH,
@@ -117,6 +137,8 @@ shortage_say(const struct world *world, const struct place_request *request,
     if (tally->free < need || need == 0) {
         if (need == 0)
             say_node(request, tally, asked, verdict_out);
+        else if (tally->out_cards[FILTER_GEOMETRY] > 0)
+            say_geometry(need, request, tally, asked, verdict_out);
         else
             say_capacity(need, tally, asked, verdict_out);
     } else if (tally->out_nodes[FILTER_CPU] + tally->out_nodes[FILTER_MEMORY] >

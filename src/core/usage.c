@@ -107,7 +107,7 @@ usage_remainder(const struct changes *changes, struct ref ref)
     if (card->health != HEALTH_HEALTHY || card->foreign ||
         card->handover == HANDOVER_FAILED)
         return USAGE_UNHEALTHY;
-    if (card->handover == HANDOVER_PENDING)
+    if (card->handover == HANDOVER_PENDING || card->dirty[0] != '\0')
         return USAGE_SCRUB;
     return is_held(changes, ref) ? USAGE_RESERVED : USAGE_IDLE;
 }

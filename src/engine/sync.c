@@ -37,6 +37,7 @@ static const struct codec_field card_fields[] = {
     CODEC_FIELD(struct report_card, health_reason, CODEC_TEXT, 0, 127),
     CODEC_FIELD(struct report_card, foreign, CODEC_INT, 0, 1 << 20),
     CODEC_FIELD(struct report_card, foreign_name, CODEC_TEXT, 0, 63),
+    CODEC_FIELD(struct report_card, sliced, CODEC_BOOL, 0, 0),
 };
 static const struct codec card_codec = CODEC(struct report_card, card_fields);
 

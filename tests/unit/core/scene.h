@@ -97,11 +97,12 @@ scene_check_quota(const struct world *world, const struct quota *quota,
         assert_true(quota->used <= limit);
 }
 
-/* A card holds at most itself, of one tenant (1, 2). */
+/* A card holds at most itself, of one tenant unless it is cut (1, 2). */
 static inline void
 scene_check_card(const struct world *world, struct ref ref)
 {
     const struct card *card = world_card(world, ref);
+    uint32_t taken = 0;
     struct ref tenant = { 0 };
     int64_t milli = 0, memory = 0;
 
@@ -112,8 +113,21 @@ scene_check_card(const struct world *world, struct ref ref)
             continue;
         milli += binding->milli;
         memory += binding->memory_mib;
-        assert_true(ref_is_none(tenant) ||
+        assert_true(ref_is_none(tenant) || card->sliced ||
                     ref_equal(tenant, binding->object.scope));
+        assert_int_equal(card->sliced, binding->slice[0] != '\0');
+        if (card->sliced) {
+            const struct geometry_profile *profile;
+            int start;
+
+            assert_true(geometry_parse(geometry_card(card->vendor, card->model,
+                                                     card->memory_mib),
+                                       binding->slice, &profile, &start));
+            /* No two in one memory unit, nor beside what is dirty. */
+            assert_int_equal(taken >> start & ((1u << profile->size) - 1), 0);
+            taken |= ((1u << profile->size) - 1) << start;
+            assert_null(strstr(card->dirty, binding->slice));
+        }
         tenant = binding->object.scope;
     }
     assert_int_equal(milli, card->used_milli);
@@ -410,6 +424,23 @@ scene_share(struct scene *scene, const char *name, int64_t milli,
     return ref;
 }
 
+/* A class of hard slices, charged as the model's table says. */
+static inline struct ref
+scene_slice(struct scene *scene, const char *name, const char *profile,
+            int64_t milli)
+{
+    struct ref ref = scene_put(scene, KIND_CLASS, scene->platform, name);
+    scene_edit(scene, changes, class, ref);
+
+    class->form = FORM_HARD;
+    (void)snprintf(class->profile, sizeof(class->profile), "%s", profile);
+    class->milli = milli;
+    class->memory_mib = 1000;
+    class->count = 1;
+    scene_apply(scene, changes);
+    return ref;
+}
+
 static inline struct ref
 scene_priority(struct scene *scene, const char *name, int64_t value)
 {
@@ -602,7 +633,7 @@ scene_release(struct scene *scene, struct ref workload)
                         lifecycle_released(changes, ref));
 }
 
-/* Every card that waits for its handover passes it. */
+/* Every card and slice that waits for its handover passes it. */
 static inline void
 scene_scrub(struct scene *scene)
 {
@@ -614,6 +645,8 @@ scene_scrub(struct scene *scene)
         if (card->handover == HANDOVER_PENDING && card->used_milli == 0)
             ((struct card *)change_update(changes, ref))->handover =
                 HANDOVER_CLEAN;
+        if (card->dirty[0] != '\0')
+            ((struct card *)change_update(changes, ref))->dirty[0] = '\0';
     }
     scene_apply(scene, changes);
 }

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdio.h>
+#include <string.h>
+
+#include "core/estate_private.h"
+
+/* Hard slices in the estate: the texts of cards, bindings and holds as
+ * layouts. */
+
+const struct geometry_profile *
+estate_cut_slice(const struct part *part, const char *text, int *start_out)
+{
+    const struct geometry_profile *profile;
+
+    if (text[0] == '\0' || part->cut.card == NULL ||
+        !geometry_parse(part->cut.card, text, &profile, start_out))
+        return NULL;
+    return profile;
+}
+
+void
+estate_cut_add(const struct part *part, struct layout *layout,
+               const char *text, int sign)
+{
+    int start = 0;
+    const struct geometry_profile *profile =
+        estate_cut_slice(part, text, &start);
+
+    if (profile != NULL && sign > 0)
+        geometry_add(layout, profile, start);
+    else if (profile != NULL)
+        geometry_remove(layout, profile, start);
+}
+
+/* What waits for its scrub is in the way, and soon not. */
+static void
+add_dirty(struct part *part, const struct card *card)
+{
+    for (const char *at = card->dirty; *at != '\0';) {
+        char name[GEOMETRY_NAME_MAX];
+        size_t size = strcspn(at, " ");
+
+        (void)snprintf(name, sizeof(name), "%.*s", (int)size, at);
+        estate_cut_add(part, &part->cut.used, name, 1);
+        if (card->handover != HANDOVER_FAILED)
+            estate_cut_add(part, &part->cut.leaving, name, 1);
+        at += size + (at[size] == ' ');
+    }
+}
+
+/* Cards of one make lie side by side: the table is looked up once. */
+static const struct geometry_card *
+find_geometry(const struct estate *estate, const struct card *card,
+              const struct part *like)
+{
+    const struct card *other =
+        like != NULL ? world_card(estate->world, like->card) : NULL;
+
+    if (other != NULL && other->memory_mib == card->memory_mib &&
+        strcmp(other->model, card->model) == 0 &&
+        strcmp(other->vendor, card->vendor) == 0)
+        return like->cut.card;
+    return geometry_card(card->vendor, card->model, card->memory_mib);
+}
+
+void
+estate_cut_derive(const struct estate *estate, struct part *part,
+                  const struct part *like)
+{
+    const struct card *card = world_card(estate->world, part->card);
+
+    part->cut.card = find_geometry(estate, card, like);
+    part->cut.on = card->sliced;
+    add_dirty(part, card);
+}
