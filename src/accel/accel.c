@@ -127,3 +127,27 @@ accel_scrub(struct accel *accel, const char *uuid, struct accel_scrub *done_out,
         return missing(accel, "scrub a card", err);
     return accel->ops->scrub(accel, uuid, done_out, err);
 }
+
+int
+accel_cut(struct accel *accel, const char *uuid, bool on, struct error *err)
+{
+    if (accel->ops->cut == NULL)
+        return missing(accel, "cut a card", err);
+    return accel->ops->cut(accel, uuid, on, err);
+}
+
+int
+accel_slice_create(struct accel *accel, const char *part, struct error *err)
+{
+    if (accel->ops->slice_create == NULL)
+        return missing(accel, "create a slice", err);
+    return accel->ops->slice_create(accel, part, err);
+}
+
+int
+accel_slice_destroy(struct accel *accel, const char *part, struct error *err)
+{
+    if (accel->ops->slice_destroy == NULL)
+        return missing(accel, "destroy a slice", err);
+    return accel->ops->slice_destroy(accel, part, err);
+}

@@ -23,6 +23,7 @@
  */
 
 #define ACCEL_ID_MAX 64
+#define ACCEL_PART_MAX 128 /* "UUID" or "UUID/3g.40gb@4" */
 #define ACCEL_TEXT_MAX 128
 #define ACCEL_CARDS_MAX 256
 #define ACCEL_LINKS_MAX 32
@@ -60,6 +61,7 @@ struct accel_card {
 struct accel_state {
     enum accel_health health;
     char reason[ACCEL_TEXT_MAX]; /* "" when healthy */
+    bool sliced;                 /* cut for hard slices */
     int64_t memory_used_mib;     /* -1: not known */
     int32_t busy_permille;       /* -1: not known */
     int32_t temperature_c;       /* -1: not known */
@@ -109,31 +111,37 @@ struct accel_ops {
     int (*list)(struct accel *accel, struct arena *arena,
                 const char *const **uuids_out, size_t *count_out,
                 struct error *err);
-    /* ERROR_NOT_FOUND for an unknown card, here and below. */
+    /* ERROR_NOT_FOUND for an unknown card, here and below.  Where it says
+     * part, the UUID may be followed by a hard slice: its profile and start
+     * as the vendor names them.  A slice is there from its creation to its
+     * destruction. */
     int (*describe)(struct accel *accel, const char *uuid,
                     struct accel_card *card_out, struct error *err);
     int (*health)(struct accel *accel, const char *uuid,
                   struct accel_state *state_out, struct error *err);
-    int (*processes)(struct accel *accel, const char *uuid,
+    int (*processes)(struct accel *accel, const char *part,
                      struct accel_process list[ACCEL_PROCESSES_MAX],
                      size_t *count_out, struct error *err);
-    int (*nodes)(struct accel *accel, const char *uuid,
+    int (*nodes)(struct accel *accel, const char *part,
                  struct accel_node nodes[ACCEL_NODES_MAX], size_t *count_out,
                  struct error *err);
     /* Accounting, clocks, power limit, compute mode: back to the default. */
     int (*settle)(struct accel *accel, const char *uuid, struct error *err);
     /* The card must be free of processes: ERROR_CONFLICT otherwise. */
     int (*reset)(struct accel *accel, const char *uuid, struct error *err);
-    int (*scrub)(struct accel *accel, const char *uuid,
+    /* A slice that is not there is clean: no bytes. */
+    int (*scrub)(struct accel *accel, const char *part,
                  struct accel_scrub *done_out, struct error *err);
-    /* Hard slices: profiles and placements as the vendor names them. */
-    int (*slice_profiles)(struct accel *accel, const char *uuid,
-                          struct arena *arena, const char *const **names_out,
-                          size_t *count_out, struct error *err);
-    int (*slice_create)(struct accel *accel, const char *uuid,
-                        const char *profile, int placement,
-                        char slice_uuid[ACCEL_ID_MAX + 1], struct error *err);
-    int (*slice_destroy)(struct accel *accel, const char *slice_uuid,
+    /* Makes a card sliced, or whole: it must be free of processes, and loses
+     * all its slices. */
+    int (*cut)(struct accel *accel, const char *uuid, bool on,
+               struct error *err);
+    /* ERROR_CONFLICT when the card is whole or other slices are in the way;
+     * one that is there already is cleaned.  The memory of a new one is
+     * clean. */
+    int (*slice_create)(struct accel *accel, const char *part,
+                        struct error *err);
+    int (*slice_destroy)(struct accel *accel, const char *part,
                          struct error *err);
 };
 
@@ -163,6 +171,12 @@ int accel_processes(struct accel *accel, const char *uuid,
 int accel_nodes(struct accel *accel, const char *uuid,
                 struct accel_node nodes[ACCEL_NODES_MAX], size_t *count_out,
                 struct error *err);
+int accel_cut(struct accel *accel, const char *uuid, bool on,
+              struct error *err);
+int accel_slice_create(struct accel *accel, const char *part,
+                       struct error *err);
+int accel_slice_destroy(struct accel *accel, const char *part,
+                        struct error *err);
 int accel_reset(struct accel *accel, const char *uuid, struct error *err);
 int accel_scrub(struct accel *accel, const char *uuid,
                 struct accel_scrub *done_out, struct error *err);

@@ -5,7 +5,6 @@
  * "who is on the card" and "is its memory clean" are real questions.
  */
 #include <ctype.h>
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -15,27 +14,14 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
-#include "accel/accel.h"
+#include "accel/accel_sim_private.h"
+#include "accel/scan.h"
 #include "base/buffer.h"
 #include "base/file.h"
 #include "base/json.h"
 
 #define ESTATE_SIZE_MAX ((size_t)1024 * 1024)
 #define SCRUB_CHUNK ((size_t)65536)
-
-struct sim_card {
-    struct accel_card card;
-    unsigned major, minor;
-};
-
-struct sim {
-    char *source;
-    char *state_dir;
-    char node[64];
-    int64_t file_mib;
-    size_t count;
-    struct sim_card cards[]; /* count of them */
-};
 
 static const char *const estate_keys[] = { "simulated", "node",
                                            "memory_file_mib", "cards", NULL };
@@ -243,22 +229,11 @@ fill(struct sim *sim, const json_t *estate, const json_t *list,
     return 0;
 }
 
+/* The card of a part. */
 static const struct sim_card *
-find(const struct accel *accel, const char *uuid, struct error *err)
+find(const struct accel *accel, const char *part, struct error *err)
 {
-    const struct sim *sim = accel->state;
-
-    for (size_t i = 0; i < sim->count; i++)
-        if (strcmp(sim->cards[i].card.uuid, uuid) == 0)
-            return &sim->cards[i];
-    (void)error_set(err, ERROR_NOT_FOUND, "there is no card %.64s", uuid);
-    return NULL;
-}
-
-static void
-memory_path(const struct sim *sim, const char *uuid, char *path, size_t room)
-{
-    (void)snprintf(path, room, "%s/%s/memory", sim->state_dir, uuid);
+    return sim_find(accel, part, strcspn(part, "/"), err);
 }
 
 /* Memory of a card is memory: a tmpfs without room beyond the cards' own, so
@@ -290,23 +265,17 @@ static int
 make_memory(const struct sim *sim, const struct sim_card *card,
             struct error *err)
 {
-    char path[256];
-    scoped_fd fd = -1;
-    struct stat now;
+    const struct sim_part part = { .card = card };
+    char path[SIM_PATH_MAX];
 
     (void)snprintf(path, sizeof(path), "%s/%s", sim->state_dir,
                    card->card.uuid);
     if (file_make_directory(path, 0700, err) != 0)
         return -1;
-    memory_path(sim, card->card.uuid, path, sizeof(path));
-    fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-    if (fd < 0 || fstat(fd, &now) != 0 ||
-        (now.st_size != sim->file_mib * 1048576 &&
-         ftruncate(fd, sim->file_mib * 1048576) != 0) ||
-        posix_fallocate(fd, 0, sim->file_mib * 1048576) != 0)
-        return error_set(err, ERROR_INTERNAL, "make a card's memory: %s",
-                         strerror(errno));
-    return 0;
+    if (sim_is_sliced(sim, card))
+        return 0;
+    sim_memory_path(sim, &part, path);
+    return sim_make_memory(path, sim_memory_size(sim, &part), err);
 }
 
 static void
@@ -400,15 +369,18 @@ sim_health(struct accel *accel, const char *uuid, struct accel_state *state_out,
                                  .busy_permille = -1,
                                  .temperature_c = -1,
                                  .power_mw = -1 };
+    const struct sim_card *card;
     scoped_json estate = NULL;
     json_t *item;
     size_t i;
 
-    if (find(accel, uuid, err) == NULL)
+    card = find(accel, uuid, err);
+    if (card == NULL)
         return -1;
     estate = read_estate(sim->source, err);
     if (estate == NULL)
         return -1;
+    state.sliced = sim_is_sliced(sim, card);
     state.health = ACCEL_FAILED;
     (void)snprintf(state.reason, sizeof(state.reason), "the card is gone");
     json_array_foreach(json_object_get(estate, "cards"), i, item)
@@ -425,164 +397,70 @@ sim_health(struct accel *accel, const char *uuid, struct accel_state *state_out,
     return 0;
 }
 
-/* The device and inode that make a file or node this card's. */
-struct target {
-    dev_t dev;
-    ino_t ino;
-    dev_t rdev;
+/* A card is its memory and that of all its slices; a slice is its own. */
+struct targets {
+    const struct sim *sim;
+    struct scan_target list[GEOMETRY_SLICES_MAX + 1];
+    size_t count;
 };
 
-static bool
-is_target(const struct stat *file, const struct target *target)
-{
-    if (S_ISCHR(file->st_mode))
-        return file->st_rdev == target->rdev;
-    return file->st_dev == target->dev && file->st_ino == target->ino;
-}
-
-static bool
-has_open(int process_fd, const struct target *target)
-{
-    int fd = openat(process_fd, "fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    DIR *directory = fd < 0 ? NULL : fdopendir(fd);
-    bool found = false;
-    const struct dirent *entry;
-
-    if (directory == NULL) {
-        if (fd >= 0)
-            (void)close(fd);
-        return false;
-    }
-    while (!found && (entry = readdir(directory)) != NULL) {
-        struct stat file;
-
-        found = isdigit((unsigned char)entry->d_name[0]) &&
-                fstatat(fd, entry->d_name, &file, 0) == 0 &&
-                is_target(&file, target);
-    }
-    (void)closedir(directory);
-    return found;
-}
-
-/* A line of maps: ADDRESS RIGHTS OFFSET MAJOR:MINOR INODE PATH. */
-static bool
-maps_target(const char *line, const struct target *target)
-{
-    unsigned long major_number;
-    unsigned long minor_number;
-    char *at;
-
-    for (int i = 0; i < 3; i++) {
-        line += strcspn(line, " ");
-        line += strspn(line, " ");
-    }
-    major_number = strtoul(line, &at, 16);
-    if (*at != ':')
-        return false;
-    minor_number = strtoul(at + 1, &at, 16);
-    return strtoumax(at, NULL, 10) == target->ino &&
-           makedev((unsigned)major_number, (unsigned)minor_number) ==
-               target->dev;
-}
-
-/* A file stays in use through a mapping after its descriptor is closed. */
-static bool
-has_mapped(int process_fd, const struct target *target)
-{
-    int fd = openat(process_fd, "maps", O_RDONLY | O_CLOEXEC);
-    FILE *file = fd < 0 ? NULL : fdopen(fd, "re");
-    char line[512];
-    bool found = false;
-
-    if (file == NULL) {
-        if (fd >= 0)
-            (void)close(fd);
-        return false;
-    }
-    while (!found && fgets(line, sizeof(line), file) != NULL)
-        found = maps_target(line, target);
-    (void)fclose(file);
-    return found;
-}
-
-static void
-read_name(int process_fd, char *name, size_t room)
-{
-    scoped_fd fd = openat(process_fd, "comm", O_RDONLY | O_CLOEXEC);
-    ssize_t size = fd < 0 ? 0 : read(fd, name, room - 1);
-
-    name[size > 0 ? size : 0] = '\0';
-    name[strcspn(name, "\n")] = '\0';
-}
-
 static int
-scan(const struct target *target, struct accel_process *list, size_t *count_out,
-     struct error *err)
+add_target(void *context, const struct sim_part *part)
 {
-    DIR *proc = opendir("/proc");
-    size_t count = 0;
-    const struct dirent *entry;
+    struct targets *targets = context;
+    char path[SIM_PATH_MAX];
+    struct stat file = { 0 };
 
-    if (proc == NULL)
-        return error_set(err, ERROR_INTERNAL, "open the process list: %s",
-                         strerror(errno));
-    while (count < ACCEL_PROCESSES_MAX && (entry = readdir(proc)) != NULL) {
-        scoped_fd fd = -1;
-
-        if (!isdigit((unsigned char)entry->d_name[0]))
-            continue;
-        fd = openat(dirfd(proc), entry->d_name,
-                    O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-        if (fd < 0 || (!has_open(fd, target) && !has_mapped(fd, target)))
-            continue;
-        list[count].pid = (pid_t)strtol(entry->d_name, NULL, 10);
-        list[count].used_mib = -1;
-        read_name(fd, list[count].name, sizeof(list[count].name));
-        count++;
-    }
-    (void)closedir(proc);
-    *count_out = count;
+    sim_memory_path(targets->sim, part, path);
+    if (lstat(path, &file) != 0 || targets->count > GEOMETRY_SLICES_MAX)
+        return 0;
+    targets->list[targets->count++] = (struct scan_target){
+        .dev = file.st_dev,
+        .ino = file.st_ino,
+        .rdev = makedev(part->card->major, sim_minor(part)),
+    };
     return 0;
 }
 
 static int
-sim_processes(struct accel *accel, const char *uuid,
+sim_processes(struct accel *accel, const char *text,
               struct accel_process list[ACCEL_PROCESSES_MAX], size_t *count_out,
               struct error *err)
 {
     const struct sim *sim = accel->state;
-    const struct sim_card *card = find(accel, uuid, err);
-    struct target target;
-    struct stat file;
-    char path[256];
+    struct targets targets = { .sim = sim };
+    struct sim_part part;
 
-    if (card == NULL)
+    if (sim_part(accel, text, &part, err) != 0)
         return -1;
-    memory_path(sim, uuid, path, sizeof(path));
-    if (lstat(path, &file) != 0)
+    (void)add_target(&targets, &part);
+    if (part.profile == NULL)
+        (void)sim_each_slice(sim, part.card, add_target, &targets);
+    if (targets.count == 0 && part.profile == NULL &&
+        !sim_is_sliced(sim, part.card))
         return error_set(err, ERROR_INTERNAL, "a card's memory is gone");
-    target = (struct target){ .dev = file.st_dev,
-                              .ino = file.st_ino,
-                              .rdev = makedev(card->major, card->minor) };
-    return scan(&target, list, count_out, err);
+    return scan_processes(targets.list, targets.count, list, count_out, err);
 }
 
 static int
-sim_nodes(struct accel *accel, const char *uuid,
+sim_nodes(struct accel *accel, const char *text,
           struct accel_node nodes[ACCEL_NODES_MAX], size_t *count_out,
           struct error *err)
 {
     const struct sim *sim = accel->state;
-    const struct sim_card *card = find(accel, uuid, err);
+    struct sim_part part;
+    char path[SIM_PATH_MAX];
 
-    if (card == NULL)
+    if (sim_part(accel, text, &part, err) != 0)
         return -1;
+    sim_memory_path(sim, &part, path);
     nodes[0] = (struct accel_node){ .kind = ACCEL_FILE, .name = "card%u" };
-    memory_path(sim, uuid, nodes[0].host_path, sizeof(nodes[0].host_path));
+    (void)snprintf(nodes[0].host_path, sizeof(nodes[0].host_path), "%.255s",
+                   path);
     nodes[1] = (struct accel_node){ .kind = ACCEL_DEVICE,
                                     .name = "device%u",
-                                    .major = card->major,
-                                    .minor = card->minor };
+                                    .major = part.card->major,
+                                    .minor = sim_minor(&part) };
     *count_out = 2;
     return 0;
 }
@@ -594,8 +472,8 @@ sim_settle(struct accel *accel, const char *uuid, struct error *err)
     return find(accel, uuid, err) == NULL ? -1 : 0;
 }
 
-static int
-check_free(struct accel *accel, const char *uuid, struct error *err)
+int
+sim_check_free(struct accel *accel, const char *uuid, struct error *err)
 {
     struct accel_process list[ACCEL_PROCESSES_MAX];
     size_t count = 0;
@@ -645,20 +523,12 @@ verify_pattern(int fd, int64_t size, unsigned char byte, struct error *err)
 
 /* A pattern first: zeros alone would also be read from memory that ignores
  * writes. */
-static int
-sim_scrub(struct accel *accel, const char *uuid, struct accel_scrub *done_out,
-          struct error *err)
+int
+sim_overwrite(const char *path, int64_t size, struct error *err)
 {
     static const unsigned char patterns[] = { 0xA5, 0x00 };
-    const struct sim *sim = accel->state;
-    scoped_fd fd = -1;
-    int64_t size = sim->file_mib * 1048576;
-    char path[256];
+    scoped_fd fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
 
-    if (find(accel, uuid, err) == NULL || check_free(accel, uuid, err) != 0)
-        return -1;
-    memory_path(sim, uuid, path, sizeof(path));
-    fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
     if (fd < 0 || ftruncate(fd, size) != 0)
         return error_set(err, ERROR_INTERNAL, "open a card's memory: %s",
                          strerror(errno));
@@ -666,7 +536,35 @@ sim_scrub(struct accel *accel, const char *uuid, struct accel_scrub *done_out,
         if (write_pattern(fd, size, patterns[i], err) != 0 ||
             verify_pattern(fd, size, patterns[i], err) != 0)
             return -1;
-    done_out->bytes = size;
+    return 0;
+}
+
+static int
+sim_scrub(struct accel *accel, const char *text, struct accel_scrub *done_out,
+          struct error *err)
+{
+    const struct sim *sim = accel->state;
+    struct sim_part part;
+    char path[SIM_PATH_MAX];
+    struct stat file;
+
+    if (sim_part(accel, text, &part, err) != 0 ||
+        sim_check_free(accel, text, err) != 0)
+        return -1;
+    sim_memory_path(sim, &part, path);
+    if (part.profile != NULL && lstat(path, &file) != 0) {
+        done_out->bytes = 0;
+        (void)snprintf(done_out->method, sizeof(done_out->method),
+                       "the slice is gone");
+        return 0;
+    }
+    if (part.profile == NULL && sim_is_sliced(sim, part.card))
+        return error_set(err, ERROR_CONFLICT,
+                         "card %s is cut: make it whole to clean all of it",
+                         part.card->card.uuid);
+    if (sim_overwrite(path, sim_memory_size(sim, &part), err) != 0)
+        return -1;
+    done_out->bytes = sim_memory_size(sim, &part);
     (void)snprintf(done_out->method, sizeof(done_out->method),
                    "simulated memory overwritten: A5, 00");
     return 0;
@@ -694,4 +592,7 @@ const struct accel_ops accel_sim_ops = {
     .settle = sim_settle,
     .reset = sim_reset,
     .scrub = sim_scrub,
+    .cut = sim_cut,
+    .slice_create = sim_slice_create,
+    .slice_destroy = sim_slice_destroy,
 };

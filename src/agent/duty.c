@@ -203,10 +203,10 @@ duty_report(const struct duty *duty, struct report_instance *fact_out)
 }
 
 bool
-duty_has_card(const struct duty *duty, const char *uuid)
+duty_has_card(const struct duty *duty, const char *part)
 {
     for (size_t i = 0; i < duty->card_count; i++)
-        if (strcmp(duty->cards[i], uuid) == 0)
+        if (part_overlap(duty->cards[i], part))
             return true;
     return false;
 }

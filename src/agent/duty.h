@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "engine/engine.h"
+#include "engine/part.h"
 
 /*
  * What must the agent do next for one incarnation of one instance?
@@ -50,7 +51,7 @@ struct duty {
     int64_t tenant;
     int64_t order_deadline_ms; /* control plane's time, as ordered */
     int64_t deadline_ms;       /* this machine's time */
-    char (*cards)[64];         /* owned */
+    char (*cards)[PART_TEXT_MAX]; /* owned */
     size_t card_count;
     json_t *start;             /* owned; NULL: not seen yet */
 
@@ -92,7 +93,8 @@ bool duty_report(const struct duty *duty, struct report_instance *fact_out);
 /* Has it nothing more to do, so that it can be forgotten? */
 bool duty_is_over(const struct duty *duty);
 
-bool duty_has_card(const struct duty *duty, const char *uuid);
+/* Does the part have anything in common with a card or slice of it? */
+bool duty_has_card(const struct duty *duty, const char *part);
 /* Takes its part of an order; distance_ms: this machine's time minus the
  * control plane's. */
 void duty_order(struct duty *duty, const struct order_instance *item,

@@ -9,7 +9,7 @@
 
 /* A volume or a card's scrub: one thing to be done once. */
 struct chore {
-    char id[64];
+    char id[PART_TEXT_MAX];
     bool ordered;
     bool remove;
     int64_t tenant;

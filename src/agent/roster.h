@@ -21,7 +21,7 @@ enum roster_kind { ROSTER_DUTY, ROSTER_VOLUME, ROSTER_SCRUB };
 struct roster_step {
     enum roster_kind kind;
     enum duty_step step; /* duty */
-    char id[64];         /* instance, volume or UUID */
+    char id[PART_TEXT_MAX]; /* instance, volume or part of a card */
     int64_t incarnation;
     int64_t deadline_ms; /* notice: this machine's time */
     char reason[64];

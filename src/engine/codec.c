@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "engine/codec.h"
+#include "engine/part.h"
 
 #include <assert.h>
 #include <stdbool.h>
@@ -62,6 +63,8 @@ read_text(struct arena *arena, const struct codec_field *field,
     if (field->type == CODEC_ID && !is_id(text))
         return bad_field(err, field->name,
                          "must be letters, digits and any of \"._:-_\"");
+    if (field->type == CODEC_PART && !part_is_valid(text))
+        return bad_field(err, field->name, "must name a card or a slice");
     if (!is_plain(text))
         return bad_field(err, field->name, "has control characters");
     text = arena_strdup(arena, text);
@@ -110,6 +113,7 @@ read_field(struct arena *arena, const struct codec_field *field,
     switch (field->type) {
     case CODEC_TEXT:
     case CODEC_ID:
+    case CODEC_PART:
         return read_text(arena, field, object, member, err);
     case CODEC_INT:
         return json_int(object, field->name, true, field->min, field->max,
@@ -216,6 +220,7 @@ write_field(const struct codec_field *field, const void *record)
     switch (field->type) {
     case CODEC_TEXT:
     case CODEC_ID:
+    case CODEC_PART:
         return write_text(field, member);
     case CODEC_INT:
         memcpy(&number, member, sizeof(number));
@@ -327,7 +332,7 @@ codec_read_ids(struct arena *arena, const json_t *parent, const char *key,
         const char *text = json_string_value(item);
 
         if (text == NULL || json_string_length(item) > text_max ||
-            !is_id(text))
+            (!is_id(text) && !part_is_valid(text)))
             return bad_field(err, key, "holds something that is not an id");
         texts[i] = arena_strdup(arena, text);
     }

@@ -21,6 +21,7 @@
 enum codec_type {
     CODEC_TEXT, /* const char *: at most max bytes, no control characters */
     CODEC_ID,   /* const char *: 1..max of [A-Za-z0-9._:-_] */
+    CODEC_PART, /* a card or a slice of it */
     CODEC_INT,  /* int64_t in [min, max] */
     CODEC_BOOL, /* bool */
     CODEC_ENUM, /* an enum, by its name in names */

@@ -215,6 +215,7 @@ read_card(struct arena *arena, const json_t *card, struct report_card *out)
         .numa = number_of(card, "numa"),
         .health = health_of(text_of(arena, card, "health", 16)),
         .health_reason = text_of(arena, card, "health_reason", 127),
+        .sliced = json_is_true(json_object_get(card, "sliced")),
     };
     count_foreign(arena, card, out);
 }

@@ -8,6 +8,7 @@
 #include "base/json.h"
 #include "engine/codec.h"
 #include "engine/message.h"
+#include "engine/part.h"
 
 #define NUMBER_MAX (INT64_C(1) << 53)
 #define AMOUNT (INT64_C(1) << 40)
@@ -128,7 +129,8 @@ read_start(struct arena *arena, const json_t *item, void *record,
 {
     struct order_instance *instance = record;
 
-    if (codec_read_ids(arena, item, "cards", ORDER_CARDS_MAX, 63,
+    if (codec_read_ids(arena, item, "cards", ORDER_CARDS_MAX,
+                       PART_TEXT_MAX - 1,
                        &instance->cards, &instance->card_count, err) != 0)
         return -1;
     instance->start = json_object_get(item, "start");
@@ -160,7 +162,8 @@ read_lists(struct arena *arena, const json_t *object, struct order *order,
                         &order->instance_count, err) != 0 ||
         codec_read_list(arena, &volume_list, object, &volumes,
                         &order->volume_count, err) != 0 ||
-        codec_read_ids(arena, object, "scrubs", ORDER_SCRUBS_MAX, 63,
+        codec_read_ids(arena, object, "scrubs", ORDER_SCRUBS_MAX,
+                       PART_TEXT_MAX - 1,
                        &order->scrubs, &order->scrub_count, err) != 0 ||
         codec_read_list(arena, &log_list, object, &logs, &order->log_count,
                         err) != 0)

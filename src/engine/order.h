@@ -19,7 +19,7 @@
  *     "run"|"notice"|"stop", "reason", "deadline_ms", "cards": ["UUID"...],
  *     "start": null | {...}}],
  *  "volumes": [{"volume", "tenant", "size_mib", "remove": bool}],
- *  "scrubs": ["UUID"...],
+ *  "scrubs": ["UUID"...],        cards and scrubs: engine/part.h
  *  "logs": [{"request", "instance", "incarnation", "offset", "max",
  *            "wait_ms"}]}
  *

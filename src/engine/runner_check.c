@@ -4,6 +4,7 @@
 #include <ctype.h>
 #include <string.h>
 
+#include "engine/part.h"
 #include "engine/runner_request.h"
 
 bool
@@ -19,18 +20,13 @@ runner_check_label(const char *text, const char *more)
 }
 
 int
-runner_check_uuid(const char *text, const char *field, struct error *err)
+runner_check_part(const char *text, const char *field, struct error *err)
 {
-    size_t size = strlen(text);
-
-    if (size == 0 || size > RUNNER_ID_MAX)
-        return error_field(err, field, "a UUID has 1 to %d characters",
-                           RUNNER_ID_MAX);
-    for (size_t i = 0; i < size; i++)
-        if (!isalnum((unsigned char)text[i]) && (text[i] != '-' || i == 0))
-            return error_field(err, field,
-                               "a UUID has letters, digits and - only");
-    return 0;
+    if (part_is_valid(text))
+        return 0;
+    return error_field(err, field,
+                       "a card is a UUID of letters, digits and -, a slice "
+                       "of it follows behind a slash: profile@start");
 }
 
 int

@@ -13,7 +13,7 @@
 /* A lower-case letter, then those, digits and the characters in more. */
 bool runner_check_label(const char *text, const char *more);
 /* Letters, digits and -, not first. */
-int runner_check_uuid(const char *text, const char *field, struct error *err);
+int runner_check_part(const char *text, const char *field, struct error *err);
 /* Absolute and in normal form, of characters that need no quoting. */
 int runner_check_path(const char *path, const char *field, struct error *err);
 /* True when path is top or lies below it. */

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/json.h"
+#include "engine/part.h"
 #include "engine/runner_check.h"
 
 #define TIME_MAX INT64_C(253402300799999) /* end of year 9999 */
@@ -291,10 +292,10 @@ read_cards(struct arena *arena, const json_t *object, struct runner_start *out,
         if (!json_is_string(item))
             return error_field(err, "/cards", "a UUID is a string");
         out->cards[i] = arena_strdup(arena, json_string_value(item));
-        if (runner_check_uuid(out->cards[i], "/cards", err) != 0)
+        if (runner_check_part(out->cards[i], "/cards", err) != 0)
             return -1;
         for (size_t k = 0; k < i; k++)
-            if (strcmp(out->cards[k], out->cards[i]) == 0)
+            if (part_overlap(out->cards[k], out->cards[i]))
                 return error_field(err, "/cards", "card %s is listed twice",
                                    out->cards[i]);
     }
@@ -605,8 +606,9 @@ read_more_fields(const json_t *object, unsigned fields,
                                              1 << 30, &out->size_mib, err) != 0)
         return -1;
     if ((fields & HAS_UUID) != 0 &&
-        (json_text(object, "uuid", true, RUNNER_ID_MAX, &out->uuid, err) != 0 ||
-         runner_check_uuid(out->uuid, "/uuid", err) != 0))
+        (json_text(object, "uuid", true, PART_TEXT_MAX - 1, &out->uuid, err) !=
+             0 ||
+         runner_check_part(out->uuid, "/uuid", err) != 0))
         return -1;
     return 0;
 }

@@ -163,7 +163,9 @@
  *   of the tenant sees the same owners.  Only its tenant's instances mount it.
  *
  * ---- {"op": "card_scrub", "uuid"}
- *   Overwrites the card's memory and verifies it by planted patterns; refused
+ *   Overwrites the card's memory and verifies it by planted patterns; a slice
+ *   is destroyed then, a card left whole, or cut when the name ends in
+ *   "/sliced" (engine/part.h).  Refused
  *   (`conflict`) while an instance holds the card or a process is on it.
  *   -> {"uuid", "scrubbed_bytes", "method", "verified": true, "simulated"}
  * ---- {"op": "release_check", "instance", "incarnation"}

@@ -8,6 +8,7 @@
 #include "base/id.h"
 #include "base/json.h"
 #include "engine/codec.h"
+#include "engine/part.h"
 #include "engine/message.h"
 
 #define NUMBER_MAX (INT64_C(1) << 53)
@@ -80,7 +81,8 @@ static const struct codec release_codec =
     CODEC(struct report_release, release_fields);
 
 static const struct codec_field scrub_fields[] = {
-    CODEC_FIELD(struct report_scrub, uuid, CODEC_ID, 0, 63),
+    CODEC_FIELD(struct report_scrub, uuid, CODEC_PART, 0,
+                PART_TEXT_MAX - 1),
     CODEC_FIELD(struct report_scrub, verified, CODEC_BOOL, 0, 0),
     CODEC_FIELD(struct report_scrub, text, CODEC_TEXT, 0, 127),
 };
@@ -197,7 +199,8 @@ read_release(struct arena *arena, const json_t *item, void *record,
 {
     struct report_release *release = record;
 
-    return codec_read_ids(arena, item, "cards", REPORT_CARDS_MAX, 63,
+    return codec_read_ids(arena, item, "cards", REPORT_CARDS_MAX,
+                          PART_TEXT_MAX - 1,
                           &release->cards, &release->card_count, err);
 }
 

@@ -11,6 +11,7 @@
 #include <sys/sysmacros.h>
 
 #include "base/file.h"
+#include "engine/part.h"
 #include "runner/idmap.h"
 #include "runner/node.h"
 #include "runner/spec.h"
@@ -305,6 +306,11 @@ mount_cards(struct node *node, const struct instance *instance,
         arena_alloc(instance->arena, card_nodes_max(instance) * sizeof(*nodes));
     size_t count = 0;
 
+    for (size_t i = 0; i < instance->start.card_count; i++)
+        if (part_slice(instance->start.cards[i])[0] != '\0' &&
+            accel_slice_create(&node->accel, instance->start.cards[i], err) !=
+                0)
+            return -1;
     if (list_card_nodes(node, instance, nodes, &count, err) != 0)
         return -1;
     for (size_t i = 0; i < count; i++)

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/json.h"
+#include "engine/part.h"
 #include "runner/node.h"
 
 /* Each process on the card with the instance whose group it is in. */
@@ -50,10 +51,11 @@ holders_of(struct node *node, const char *uuid)
     node_lock(node);
     for (const struct instance *at = node->first; at != NULL; at = at->next)
         for (size_t i = 0; i < at->start.card_count; i++)
-            if (strcmp(at->start.cards[i], uuid) == 0)
+            if (part_overlap(at->start.cards[i], uuid))
                 (void)json_array_append_new(
-                    rows, json_pack("{s:s, s:I, s:I}", "instance", at->id,
+                    rows, json_pack("{s:s, s:I, s:s, s:I}", "instance", at->id,
                                     "incarnation", (json_int_t)at->incarnation,
+                                    "slice", part_slice(at->start.cards[i]),
                                     "memory_mib",
                                     (json_int_t)at->start.card_memory_mib));
     node_unlock(node);
@@ -81,13 +83,14 @@ card_row(struct node *node, const char *uuid, json_t *rows, struct error *err)
             json_pack("{s:s, s:s, s:i}", "uuid", card.links[i].uuid, "kind",
                       card.links[i].kind, "lanes", (int)card.links[i].lanes));
     row = json_pack(
-        "{s:s, s:s, s:s, s:I, s:i, s:s, s:i, s:i, s:s, s:s, s:s, "
+        "{s:s, s:s, s:s, s:I, s:i, s:s, s:i, s:i, s:s, s:s, s:s, s:b, "
         "s:o, s:o, s:o}",
         "uuid", card.uuid, "vendor", card.vendor, "model", card.model,
         "memory_mib", (json_int_t)card.memory_mib, "compute_units",
         (int)card.compute_units, "pci", card.pci, "numa", (int)card.numa,
         "island", (int)card.island, "driver", card.driver, "health",
-        accel_health_text(state.health), "health_reason", state.reason, "links",
+        accel_health_text(state.health), "health_reason", state.reason,
+        "sliced", state.sliced, "links",
         links, "holders", holders_of(node, uuid), "processes", processes);
     (void)json_array_append_new(rows, row);
     return 0;
@@ -125,13 +128,36 @@ begin_scrub(struct node *node, const char *uuid, struct error *err)
         result = error_set(err, ERROR_BUSY, "a card is being scrubbed");
     for (const struct instance *at = node->first; at != NULL; at = at->next)
         for (size_t i = 0; i < at->start.card_count; i++)
-            if (strcmp(at->start.cards[i], uuid) == 0)
+            if (part_overlap(at->start.cards[i], uuid))
                 result = error_set(err, ERROR_CONFLICT,
                                    "an instance holds card %s", uuid);
     if (result == 0)
         (void)snprintf(node->scrubbing, sizeof(node->scrubbing), "%s", uuid);
     node_unlock(node);
     return result;
+}
+
+/* A slice is cleaned and gone; a card is cleaned as a whole, and left as the
+ * name says. */
+static int
+clean(struct node *node, const char *part, struct accel_scrub *done,
+      struct error *err)
+{
+    char uuid[PART_TEXT_MAX];
+    struct accel_state state = { 0 };
+
+    if (part_slice(part)[0] != '\0' && !part_is_sliced(part))
+        return accel_scrub(&node->accel, part, done, err) != 0
+                   ? -1
+                   : accel_slice_destroy(&node->accel, part, err);
+    (void)snprintf(uuid, sizeof(uuid), "%.*s", (int)part_uuid_size(part),
+                   part);
+    if (accel_health(&node->accel, uuid, &state, err) != 0 ||
+        (state.sliced && accel_cut(&node->accel, uuid, false, err) != 0) ||
+        accel_scrub(&node->accel, uuid, done, err) != 0)
+        return -1;
+    return part_is_sliced(part) ? accel_cut(&node->accel, uuid, true, err)
+                                : 0;
 }
 
 int
@@ -142,7 +168,7 @@ card_scrub(struct node *node, const char *uuid, json_t **out, struct error *err)
 
     if (begin_scrub(node, uuid, err) != 0)
         return -1;
-    result = accel_scrub(&node->accel, uuid, &done, err);
+    result = clean(node, uuid, &done, err);
     node_lock(node);
     node->scrubbing[0] = '\0';
     node_unlock(node);

@@ -35,7 +35,7 @@ struct node {
     int64_t revision; /* counts what waiting callers want to know */
     bool stopping;    /* waits end at once */
     struct instance *first;
-    char scrubbing[ACCEL_ID_MAX + 1]; /* the card being scrubbed, or "" */
+    char scrubbing[ACCEL_PART_MAX]; /* the part being scrubbed, or "" */
     char runtime[64], monitor[64];    /* versions */
 };
 

@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/crash.h"
 #include "base/json.h"
+#include "engine/part.h"
 #include "runner/build.h"
 #include "runner/node.h"
 #include "runner/stop.h"
@@ -59,15 +60,24 @@ check_volumes(const struct node *node, const struct instance *instance,
 }
 
 static bool
-has_card(const struct instance *instance, const char *uuid)
+has_card(const struct instance *instance, const char *part)
 {
     for (size_t i = 0; i < instance->start.card_count; i++)
-        if (strcmp(instance->start.cards[i], uuid) == 0)
+        if (part_overlap(instance->start.cards[i], part))
             return true;
     return false;
 }
 
-/* Whole cards belong to one instance; a soft share has no boundary, so it is
+static bool
+has_exactly(const struct instance *instance, const char *part)
+{
+    for (size_t i = 0; i < instance->start.card_count; i++)
+        if (strcmp(instance->start.cards[i], part) == 0)
+            return true;
+    return false;
+}
+
+/* Whole cards and slices belong to one instance; a soft share has no boundary, so it is
  * only ever with the same tenant. */
 static int
 check_card(struct node *node, const struct instance *instance, const char *uuid,
@@ -79,12 +89,15 @@ check_card(struct node *node, const struct instance *instance, const char *uuid,
 
     if (accel_describe(&node->accel, uuid, &card, err) != 0)
         return -1;
-    if (strcmp(node->scrubbing, uuid) == 0)
+    if (part_is_sliced(uuid))
+        return error_field(err, "/cards", "%s is no slice", uuid);
+    if (node->scrubbing[0] != '\0' && part_overlap(node->scrubbing, uuid))
         return error_set(err, ERROR_BUSY, "card %s is being scrubbed", uuid);
     for (const struct instance *at = node->first; at != NULL; at = at->next) {
         if (!has_card(at, uuid))
             continue;
         if (wanted == 0 || at->start.card_memory_mib == 0 ||
+            part_slice(uuid)[0] != '\0' || !has_exactly(at, uuid) ||
             at->tenant != instance->tenant)
             return error_set(err, ERROR_CONFLICT, "card %s is in use", uuid);
         taken += at->start.card_memory_mib;

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef ACCEL_SIM_PRIVATE_H
+#define ACCEL_SIM_PRIVATE_H
+
+#include "accel/accel.h"
+#include "core/geometry.h"
+
+/* The inside of the simulated cards, for accel_sim.c and accel_sim_slice.c. */
+
+struct sim_card {
+    struct accel_card card;
+    unsigned major, minor;
+};
+
+struct sim {
+    char *source;
+    char *state_dir;
+    char node[64];
+    int64_t file_mib;
+    size_t count;
+    struct sim_card cards[]; /* count of them */
+};
+
+#define SIM_PATH_MAX 320
+
+/* What "UUID" or "UUID/3g.40gb@4" means on this machine. */
+struct sim_part {
+    const struct sim_card *card;
+    const struct geometry_card *table;      /* NULL: it cannot be cut */
+    const struct geometry_profile *profile; /* NULL: the card itself */
+    int start;
+};
+
+/* The card with that UUID: ERROR_NOT_FOUND. */
+const struct sim_card *sim_find(const struct accel *accel, const char *uuid,
+                                size_t size, struct error *err);
+int sim_part(const struct accel *accel, const char *text,
+             struct sim_part *part_out, struct error *err);
+/* The file that is the memory of a part, and its size. */
+void sim_memory_path(const struct sim *sim, const struct sim_part *part,
+                     char path[SIM_PATH_MAX]);
+int64_t sim_memory_size(const struct sim *sim, const struct sim_part *part);
+unsigned sim_minor(const struct sim_part *part);
+bool sim_is_sliced(const struct sim *sim, const struct sim_card *card);
+/* Calls for each slice that is there; 0 goes on. */
+int sim_each_slice(const struct sim *sim, const struct sim_card *card,
+                   int (*step)(void *context, const struct sim_part *slice),
+                   void *context);
+/* Makes a file of that size with all its room taken. */
+int sim_make_memory(const char *path, int64_t size, struct error *err);
+/* Fails with ERROR_CONFLICT when a process is on it. */
+int sim_check_free(struct accel *accel, const char *part, struct error *err);
+int sim_overwrite(const char *path, int64_t size, struct error *err);
+
+int sim_cut(struct accel *accel, const char *uuid, bool on,
+            struct error *err);
+int sim_slice_create(struct accel *accel, const char *text,
+                     struct error *err);
+int sim_slice_destroy(struct accel *accel, const char *text,
+                      struct error *err);
+
+#endif
