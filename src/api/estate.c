@@ -4,6 +4,7 @@
 #include "api/handlers.h"
 #include "api/objects.h"
 #include "api/watch.h"
+#include "core/cut.h"
 #include "core/object.h"
 
 #define CARD_MILLI 1000
@@ -60,6 +61,36 @@ list_holders(const struct granted *granted, struct ref card)
     return list;
 }
 
+static void
+add_slice(struct buffer *list, const char *slice, const char *state)
+{
+    buffer_printf(list, "%s%s%s", list->size > 0 ? " " : "", slice, state);
+}
+
+/* "3g.20gb@4 1g.5gb@0(held) 1g.5gb@1(dirty)" */
+static json_t *
+list_slices(const struct world *world, struct ref card)
+{
+    const char *dirty = world_card(world, card)->dirty;
+    scoped_buffer list = {0};
+    world_each_index(world, KIND_BINDING, 0, card, ref) {
+        const struct binding *binding = world_binding(world, ref);
+        if (binding->to_ms == 0 && binding->slice[0] != '\0')
+            add_slice(&list, binding->slice, "");
+    }
+    world_each_index(world, KIND_HOLD, 0, card, ref)
+        if (world_hold(world, ref)->slice[0] != '\0')
+            add_slice(&list, world_hold(world, ref)->slice, "(held)");
+    while (*dirty != '\0') {
+        char name[GEOMETRY_NAME_MAX];
+        size_t size = strcspn(dirty, " ");
+        (void)snprintf(name, sizeof(name), "%.*s", (int)size, dirty);
+        add_slice(&list, name, "(dirty)");
+        dirty += size + (dirty[size] == ' ');
+    }
+    return json_string(buffer_text(&list));
+}
+
 static json_t *
 describe_card(const struct granted *granted, struct ref ref)
 {
@@ -75,6 +106,8 @@ describe_card(const struct granted *granted, struct ref ref)
         item, "free_milli",
         json_integer(takes ? (json_int_t)card_free(card) : 0));
     json_object_set_new(item, "takes_work", json_boolean(takes));
+    if (granted_is_platform(granted))
+        json_object_set_new(item, "slices", list_slices(world, ref));
     set_id(item, "node", world, card->object.parent);
     set_id(item, "pool", world, world_parent(world, card->object.parent));
     if (granted_is_platform(granted))
@@ -113,7 +146,8 @@ class_fits(const struct class *class, const struct card *card)
             strcmp(class->vendor, card->vendor) == 0) &&
            (class->model[0] == '\0' ||
             strcmp(class->model, card->model) == 0) &&
-           card->memory_mib >= class->min_memory_mib;
+           card->memory_mib >= class->min_memory_mib &&
+           (class->form != FORM_HARD || cut_empty_room(class, card) > 0);
 }
 
 struct room {

@@ -152,6 +152,7 @@ static const struct openapi_more mores[] = {
     { "GET", ROUTE_ROOT "/cards", KIND_CARD,
       "{'used_milli':" INT ",'held_milli':" INT ",'free_milli':" INT
       ",'takes_work':" BOOL ",'node':" TEXT ",'pool':" TEXT
+      ",'slices':" TEXT
       ",'holders':" LIST_OF(OBJECT("'milli':" INT ",'memory_mib':" INT
                                    ",'binding':" TEXT ",'instance':" TEXT
                                    ",'workload':" TEXT ",'project':" TEXT

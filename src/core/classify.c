@@ -83,9 +83,11 @@ add(struct changes *changes, const char *stem, const char *suffix,
     const char *vendor, const char *model)
 {
     struct ref platform = world_platform_ref(changes->world);
-    char name[NAME_MAX_SIZE + 16];
+    char name[NAME_MAX_SIZE];
     struct class *class;
 
+    if (strlen(stem) + 1 + strlen(suffix) >= sizeof(name))
+        return NULL;
     (void)snprintf(name, sizeof(name), "%s.%s", stem, suffix);
     /* Another model may shorten to the same name; the first keeps it. */
     if (!ref_is_none(world_find_name(changes->world, KIND_CLASS, platform,
@@ -114,6 +116,51 @@ add_half(struct changes *changes, const char *stem, const char *vendor,
     class->memory_mib = memory_mib / 2;
 }
 
+/* "3g.20gb" -> "3g20gb"; false for one that is the whole card, or a variant
+ * that only differs in its media engines. */
+static bool
+slice_suffix(const struct geometry_card *table,
+             const struct geometry_profile *profile, char suffix[40])
+{
+    size_t used = 0;
+
+    if (profile->size == table->units ||
+        strpbrk(profile->name, "+-") != NULL)
+        return false;
+    for (const char *at = profile->name; *at != '\0' && used < 39; at++)
+        if (*at != '.')
+            suffix[used++] = *at;
+    suffix[used] = '\0';
+    return true;
+}
+
+/* The profiles that divide the card. */
+static void
+add_slices(struct changes *changes, const char *stem, const char *vendor,
+           const char *model, int64_t memory_mib)
+{
+    const struct geometry_card *table =
+        geometry_card(vendor, model, memory_mib);
+
+    for (size_t i = 0; table != NULL && i < table->count; i++) {
+        const struct geometry_profile *profile =
+            geometry_profile_at(table, i);
+        char suffix[40];
+        struct class *class;
+
+        if (!slice_suffix(table, profile, suffix))
+            continue;
+        class = add(changes, stem, suffix, vendor, model);
+        if (class == NULL)
+            continue;
+        class->form = FORM_HARD;
+        (void)snprintf(class->profile, sizeof(class->profile), "%s",
+                       profile->name);
+        (void)geometry_most(vendor, model, profile->name, &class->milli,
+                            &class->memory_mib);
+    }
+}
+
 void
 classify_model(struct changes *changes, const char *vendor,
                const char *model, int64_t memory_mib, int64_t count)
@@ -133,4 +180,5 @@ classify_model(struct changes *changes, const char *vendor,
             class->count = size;
     }
     add_half(changes, stem, vendor, model, memory_mib);
+    add_slices(changes, stem, vendor, model, memory_mib);
 }

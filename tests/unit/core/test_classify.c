@@ -52,6 +52,10 @@ a_model_brings_classes_up_to_what_one_node_has(void **state)
     assert_true(has(small, "h100-80g.4"));
     assert_false(has(small, "h100-80g.8"));
     assert_true(has(small, "h100-80g.half"));
+    /* And those of its slices; 7g would be the whole card. */
+    assert_true(has(small, "h100-80g.1g10gb"));
+    assert_true(has(small, "h100-80g.3g40gb"));
+    assert_false(has(small, "h100-80g.7g80gb"));
 }
 
 static void
