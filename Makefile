@@ -8,6 +8,7 @@
 # make bench-commit    changes a second through the API (release build)
 # make bench-read      lists and single objects of a large world
 # make bench-watch     what 5,000 watchers cost everybody else
+# make bench-slurm     decisions a second beside slurmctld's
 # make lint            layers, purity, clang-tidy, cppcheck
 # make test-crash      disk faults, crash points and kills (tests/crash)
 # make soak-crash      the same with 1,000 kills at random moments
@@ -123,11 +124,16 @@ test-contract: all
 	@BUILD=$(BUILD) tests/contract/run
 bench: $(BENCH)
 # What is measured is what is installed: the release build.
+# Those that start a daemon, then the others.
+BENCHES := bench-commit bench-read bench-watch
+BENCHES += bench-slurm
 ifeq ($(BUILD),release)
 bench-commit bench-read bench-watch: bench-%: $(OUT)/bench/% $(OUT)/bulkheadd $(OUT)/bulkhead-signer
 	@$<
+bench-slurm: $(OUT)/bench/slurm_peer
+	@bench/slurm.sh $<
 else
-bench-commit bench-read bench-watch:
+$(BENCHES):
 	@$(MAKE) BUILD=release OUT=build/release $@
 endif
 tests: $(UNIT)
@@ -172,7 +178,7 @@ clean:
 	rm -rf build
 
 .SECONDARY:
-.PHONY: all tests bench bench-commit bench-read bench-watch test test-contract test-unit test-stories hostile test-hostile fuzz test-fuzz lint clean \
+.PHONY: all tests bench $(BENCHES) test test-contract test-unit test-stories hostile test-hostile fuzz test-fuzz lint clean \
         test-disk test-crash soak-crash test-mutants
 .DELETE_ON_ERROR:
 -include $(wildcard $(OUT)/tests/hostile/*.d $(OUT)/*.d $(OUT)/*/*.d $(OUT)/*/*/*.d $(OUT)/*/*/*/*.d $(OUT)/*/*/*/*/*.d)
