@@ -41,7 +41,7 @@ objects_json(const struct granted *granted, struct ref ref, const void *image)
 }
 
 void
-objects_write(const struct granted *granted, struct exchange *exchange,
+objects_write(const struct granted *granted, const struct api *api,
               struct ref ref, const void *image, struct buffer *out)
 {
     const struct world *world = granted_world(granted);
@@ -49,7 +49,7 @@ objects_write(const struct granted *granted, struct exchange *exchange,
     if (image == NULL)
         image = world_get(world, ref);
     assert(image != NULL);
-    printer_add(state_printer(exchange->api, (enum kind)ref.kind,
+    printer_add(state_printer(api, (enum kind)ref.kind,
                               granted_is_platform(granted)),
                 out, world, image, hidden_member(&view, ref, image), NULL,
                 NULL);
@@ -160,14 +160,14 @@ page_put(struct page *page, struct ref ref, json_t *item)
     json_decref(item);
 }
 
-/* The newest revision among what the asker sees of the kind below parent
- * (none: anywhere). */
+/* The newest revision among what the asker sees, or saw before it was deleted,
+ * of the kind below parent (none: anywhere). */
 static uint64_t
-visible_revision(const struct granted *granted, enum kind kind,
-                 struct ref parent)
+visible_revision(const struct granted *granted, const struct loop *loop,
+                 enum kind kind, struct ref parent)
 {
     const struct world *world = granted_world(granted);
-    uint64_t newest = 0;
+    uint64_t newest = loop_deleted(loop, kind);
     if (ref_is_none(parent)) {
         world_each(world, kind, ref)
             if (world_object(world, ref)->revision > newest &&
@@ -183,15 +183,15 @@ visible_revision(const struct granted *granted, enum kind kind,
 }
 
 uint64_t
-objects_revision(const struct granted *granted, enum kind kind,
-                 struct ref parent)
+objects_revision(const struct granted *granted, const struct loop *loop,
+                 enum kind kind, struct ref parent)
 {
     const struct world *world = granted_world(granted);
     struct ref scope = ref_is_none(parent) ? world_platform_ref(world)
                                            : world_scope(world, parent);
     if (scope.kind == KIND_TENANT || granted_is_platform(granted))
         return world_revision(world, scope);
-    return visible_revision(granted, kind, parent);
+    return visible_revision(granted, loop, kind, parent);
 }
 
 static void
@@ -220,7 +220,8 @@ page_end(struct page *page, struct ref parent)
         buffer_add_text(page->out, "null");
     buffer_printf(page->out, ",\"revision\":%llu}\n",
                   (unsigned long long)objects_revision(
-                      page->granted, page->exchange->route->kind, parent));
+                      page->granted, page->exchange->api->loop,
+                      page->exchange->route->kind, parent));
     answer->status = 200;
     answer->type = "application/json";
 }
@@ -315,7 +316,7 @@ answer_object(const struct granted *granted, struct exchange *exchange,
 {
     struct answer *answer = &exchange->answer;
     buffer_clear(&answer->body);
-    objects_write(granted, exchange, ref, image, &answer->body);
+    objects_write(granted, exchange->api, ref, image, &answer->body);
     buffer_add_byte(&answer->body, '\n');
     answer->status = status;
     answer->type = "application/json";

@@ -18,7 +18,7 @@ json_t *objects_json(const struct granted *granted, struct ref ref,
                      const void *image);
 
 /* Appends the same as text. */
-void objects_write(const struct granted *granted, struct exchange *exchange,
+void objects_write(const struct granted *granted, const struct api *api,
                    struct ref ref, const void *image, struct buffer *out);
 
 /* One page of a list: items are offered in the order of seq.  The answer is
@@ -60,7 +60,8 @@ void page_end(struct page *page, struct ref parent);
 /* From which revision a watch of the kind below parent (none: anywhere) goes
  * on: that of the scope.  The platform's moves with the work of every tenant,
  * so people of a tenant are told the newest one of what they see. */
-uint64_t objects_revision(const struct granted *granted, enum kind kind,
+uint64_t objects_revision(const struct granted *granted,
+                          const struct loop *loop, enum kind kind,
                           struct ref parent);
 
 /* Path of an object below /api/v1, for Location; "" when it has none. */

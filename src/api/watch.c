@@ -16,6 +16,7 @@
 
 struct watcher {
     struct watcher *next;
+    const struct api *api;
     struct stream *stream;
     struct buffer pending; /* made in this round, sent when it is durable */
     bool last;             /* the stream ends behind pending */
@@ -49,12 +50,8 @@ struct hub {
 /* --- one watcher's part of a round; world thread --- */
 
 static void
-add_event(struct watcher *watcher, uint64_t revision, const char *event,
-          json_t *data)
+write_event(struct buffer *out, const char *event, json_t *data)
 {
-    struct buffer *out = &watcher->pending;
-    if (revision > 0)
-        buffer_printf(out, "id: %llu\n", (unsigned long long)revision);
     buffer_printf(out, "event: %s\ndata: ", event);
     json_write(out, data);
     buffer_add_text(out, "\n\n");
@@ -64,16 +61,39 @@ add_event(struct watcher *watcher, uint64_t revision, const char *event,
 static void
 end_with(struct watcher *watcher, const struct error *err)
 {
-    add_event(watcher, 0, "end",
-              json_pack("{s:s, s:i}", "code", error_code_text(err->code),
-                        "status", error_http_status(err->code)));
+    write_event(&watcher->pending, "end",
+                json_pack("{s:s, s:i}", "code", error_code_text(err->code),
+                          "status", error_http_status(err->code)));
     watcher->last = true;
 }
 
+/* One change set may touch many objects at one revision, which is the id of
+ * the last of these events alone: who has seen an id has seen all of it. */
 struct feed {
     struct watcher *watcher;
     const struct granted *granted;
+    struct buffer event; /* the newest one */
+    uint64_t revision;   /* of it */
 };
+
+static void
+send_event(struct feed *feed, bool is_last)
+{
+    struct buffer *out = &feed->watcher->pending;
+    if (feed->event.size == 0)
+        return;
+    if (is_last)
+        buffer_printf(out, "id: %llu\n", (unsigned long long)feed->revision);
+    buffer_add(out, feed->event.bytes, feed->event.size);
+    buffer_clear(&feed->event);
+}
+
+static void
+begin_event(struct feed *feed, uint64_t revision)
+{
+    send_event(feed, revision != feed->revision);
+    feed->revision = revision;
+}
 
 /* The same objects as the list that the watch goes on from. */
 static bool
@@ -103,21 +123,29 @@ is_gone(const struct world *world, const struct note *note)
                   "deleted") == 0;
 }
 
-/* Told to those whose right to look comes from above the object, since what
- * lay on the object itself went with it. */
+/* Told to those who could see it: by a right that comes from above the object,
+ * since what lay on the object itself went with it, or because it was
+ * published to them. */
 static void
-feed_deletion(const struct feed *feed, const struct note *note)
+feed_deletion(struct feed *feed, const struct note *note)
 {
     char id[ID_TEXT_MAX];
-    int get = verb_of(feed->watcher->kind, VERB_OP_GET);
-    if (get < 0 ||
-        !access_can(granted_world(feed->granted),
-                    granted_actor(feed->granted), (enum verb)get,
-                    note->parent, granted_now_ms(feed->granted)))
+    if (!access_saw(feed->granted, feed->watcher->kind, note->parent,
+                    note->id, &note->audience))
         return;
     id_format(schema_get(feed->watcher->kind)->prefix, note->id, id);
-    add_event(feed->watcher, note->revision, "delete",
-              json_pack("{s:s}", "id", id));
+    begin_event(feed, note->revision);
+    write_event(&feed->event, "delete", json_pack("{s:s}", "id", id));
+}
+
+static void
+feed_object(struct feed *feed, const struct note *note)
+{
+    begin_event(feed, note->revision);
+    buffer_add_text(&feed->event, "event: put\ndata: ");
+    objects_write(feed->granted, feed->watcher->api, note->ref, NULL,
+                  &feed->event);
+    buffer_add_text(&feed->event, "\n\n");
 }
 
 static bool
@@ -132,8 +160,7 @@ feed_note(void *data, const struct note *note)
     if (is_gone(world, note))
         feed_deletion(feed, note);
     else if (access_visible(feed->granted, note->ref))
-        add_event(watcher, note->revision, "put",
-                  objects_json(feed->granted, note->ref, NULL));
+        feed_object(feed, note);
     return true;
 }
 
@@ -174,6 +201,8 @@ feed_watcher(struct loop *loop, struct watcher *watcher)
         if (loop_notes(loop, watcher->scope, watcher->since, feed_note, &feed,
                        &err) != 0)
             end_with(watcher, &err);
+        send_event(&feed, true);
+        buffer_release(&feed.event);
         watcher->since = now;
     }
 }
@@ -467,10 +496,10 @@ read_since(const struct granted *granted, struct exchange *exchange,
     if (since >= now || loop_notes(loop, watcher->scope, (uint64_t)since,
                                    take_nothing, NULL, err) == 0)
         return 0;
-    if (!blind || objects_revision(granted, watcher->kind, watcher->parent) >
-                      (uint64_t)since)
+    if (!blind || objects_revision(granted, loop, watcher->kind,
+                                   watcher->parent) > (uint64_t)since)
         return -1;
-    *since_out = (uint64_t)now;
+    *since_out = loop_notes_from(loop, watcher->scope);
     return 0;
 }
 
@@ -483,6 +512,7 @@ make_watcher(const struct granted *granted, const struct exchange *exchange,
     struct ref at = ref_is_none(parent) ? world_platform_ref(world) : parent;
     memcpy(watcher->token, exchange->token, sizeof watcher->token);
     memcpy(watcher->source, exchange->source, sizeof watcher->source);
+    watcher->api = exchange->api;
     watcher->fed = true;
     watcher->verb = exchange->route->verb;
     watcher->kind = kind;

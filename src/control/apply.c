@@ -56,6 +56,7 @@ loop_counter(struct loop *loop, const char *name, int64_t value,
 struct before {
     struct ref parent;
     const struct value *values; /* when they must be taken now */
+    struct access_audience audience; /* of what is removed; blobs held */
     bool skip;                  /* deleted in the same set: no row */
 };
 
@@ -122,8 +123,11 @@ prepare(struct loop *loop, const struct changes *changes)
             object = world_object(loop->world, change->ref);
         if (object != NULL)
             before[i].parent = object->parent;
-        if (change->op != CHANGE_PUT)
+        if (change->op != CHANGE_PUT) {
             prepare_removed(loop, changes, before, i);
+            before[i].audience = access_audience(loop->world, change->ref);
+            (void)blob_hold(before[i].audience.tenants);
+        }
         if (!is_history(change))
             continue;
         assert(change->image != NULL);
@@ -188,17 +192,46 @@ queue_row(struct loop *loop, const struct change *change,
         batch_touch(loop->batch, &touch);
 }
 
+/* For watches that come after a restart, or after the feed forgot it. */
+static void
+keep_deletion(struct loop *loop, const struct note *note)
+{
+    const char *kind = schema_get((enum kind)note->kind)->name;
+    char name[64];
+
+    if (!note->deleted || note->scope.kind == KIND_TENANT ||
+        !note->audience.known || !note->audience.all)
+        return;
+    loop->deleted[note->kind] = note->revision;
+    (void)snprintf(name, sizeof(name), "deleted:%s", kind);
+    batch_counter(loop->batch, name, (int64_t)note->revision, NULL, 0);
+}
+
 static void
 queue_note(struct loop *loop, const struct change *change,
            const struct before *before)
 {
-    struct note note = { change->revision, change->scope, change->ref,
-                         before->parent,   change->id,    change->ref.kind,
-                         change->op != CHANGE_PUT,
-                         change->op == CHANGE_PUT && change->created };
+    struct note note = { .revision = change->revision,
+                         .scope = change->scope,
+                         .ref = change->ref,
+                         .parent = before->parent,
+                         .id = change->id,
+                         .kind = change->ref.kind,
+                         .deleted = change->op != CHANGE_PUT,
+                         .created = change->op == CHANGE_PUT &&
+                                    change->created,
+                         .audience = before->audience };
 
-    batch_note(loop->batch, &note);
     feed_add(loop->feed, &note);
+    keep_deletion(loop, &note);
+    note.audience.tenants = NULL; /* the batch goes to another thread */
+    batch_note(loop->batch, &note);
+}
+
+uint64_t
+loop_deleted(const struct loop *loop, enum kind kind)
+{
+    return loop->deleted[kind];
 }
 
 static void
@@ -250,7 +283,15 @@ loop_apply(struct loop *loop, struct changes *changes)
         if (!is_history(change))
             queue_note(loop, change, &before[i]);
     }
+    for (size_t i = 0; i < changes->count; i++)
+        blob_drop(before[i].audience.tenants);
     queue_counters(loop, changes);
+}
+
+uint64_t
+loop_notes_from(const struct loop *loop, struct ref scope)
+{
+    return feed_floor(loop->feed, scope);
 }
 
 int

@@ -39,6 +39,8 @@ feed_free(struct feed *feed)
 {
     if (feed == NULL)
         return;
+    for (size_t i = 0; i < feed->room; i++)
+        blob_drop(feed->ring[i].note.audience.tenants);
     free(feed->tenants);
     free(feed->ring);
     free(feed);
@@ -104,9 +106,28 @@ feed_add(struct feed *feed, const struct note *note)
     if (note->created && note->kind == KIND_TENANT)
         feed_start(feed, note->scope, note->revision - 1);
     chain = chain_of(feed, note->scope);
+    blob_drop(entry->note.audience.tenants);
     entry->note = *note;
+    (void)blob_hold(note->audience.tenants);
     entry->previous = chain->newest;
     chain->newest = ++feed->count;
+}
+
+static const struct chain nothing;
+
+static const struct chain *
+known_chain(const struct feed *feed, struct ref scope)
+{
+    if (scope.kind != KIND_TENANT)
+        return &feed->platform;
+    return scope.index < feed->tenant_room ? &feed->tenants[scope.index]
+                                           : &nothing;
+}
+
+uint64_t
+feed_floor(const struct feed *feed, struct ref scope)
+{
+    return known_chain(feed, scope)->floor;
 }
 
 int
@@ -114,15 +135,10 @@ feed_read(const struct feed *feed, struct ref scope, uint64_t since,
           uint64_t now, bool (*take)(void *data, const struct note *note),
           void *data, struct error *err)
 {
-    static const struct chain nothing;
-    const struct chain *chain = &feed->platform;
+    const struct chain *chain = known_chain(feed, scope);
     uint64_t number, *path = NULL;
     size_t count = 0, room = 0;
 
-    if (scope.kind == KIND_TENANT)
-        chain = scope.index < feed->tenant_room
-                    ? &feed->tenants[scope.index]
-                    : &nothing;
     if (since < chain->floor || since > now)
         return error_set(err, ERROR_GONE,
                          "changes since revision %llu are no longer kept: "

@@ -24,4 +24,7 @@ int feed_read(const struct feed *feed, struct ref scope, uint64_t since,
               bool (*take)(void *data, const struct note *note), void *data,
               struct error *err);
 
+/* The least since that feed_read takes. */
+uint64_t feed_floor(const struct feed *feed, struct ref scope);
+
 #endif

@@ -125,6 +125,10 @@ take_counter(void *context, const struct store_counter *counter,
         loader->load->clock_mono_ms = parse_mono(counter);
     } else if (strncmp(counter->name, "revision:", 9) == 0) {
         keep_revision(loader, counter->name + 9, counter->value);
+    } else if (strncmp(counter->name, "deleted:", 8) == 0) {
+        enum kind kind = schema_find(counter->name + 8);
+
+        loader->load->deleted[kind] = (uint64_t)counter->value;
     } else if (strncmp(counter->name, "log:", 4) == 0) {
         return journal_load(loader->load->journal, counter->name + 4,
                             (uint64_t)counter->value, counter->bytes,

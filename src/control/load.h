@@ -21,6 +21,7 @@ struct load {
     /* out */
     int64_t clock_ms;      /* the platform's time at the last commit, 0 */
     int64_t clock_mono_ms; /* the monotonic clock then; -1: another boot */
+    uint64_t deleted[KIND_COUNT]; /* loop_deleted */
 };
 
 int load_world(struct load *load, struct store_reader *reader,

@@ -574,6 +574,7 @@ load_all(struct loop *loop, struct error *err)
     if (rc != 0)
         return error_prefix(err, "load");
     start_clock(loop, &load);
+    memcpy(loop->deleted, load.deleted, sizeof(loop->deleted));
     start_feed(loop);
     return 0;
 }

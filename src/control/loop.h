@@ -9,6 +9,7 @@
 
 #include "base/arena.h"
 #include "base/error.h"
+#include "core/access.h"
 #include "core/change.h"
 #include "store/store.h"
 
@@ -138,6 +139,8 @@ struct note {
     uint32_t kind;
     bool deleted; /* deleted or evicted */
     bool created;
+    /* Of a deletion, world thread only: who may have seen the object. */
+    struct access_audience audience;
 };
 
 /* Called on the committer thread, in order, after notes became durable;
@@ -152,6 +155,12 @@ void loop_on_durable(struct loop *loop,
 int loop_notes(struct loop *loop, struct ref scope, uint64_t since,
                bool (*take)(void *data, const struct note *note), void *data,
                struct error *err);
+
+/* World thread: the notes of a scope are kept from this revision on. */
+uint64_t loop_notes_from(const struct loop *loop, struct ref scope);
+/* World thread: the revision of the newest deletion of an object of the kind
+ * that lay in the platform's scope and was published to all; 0: none. */
+uint64_t loop_deleted(const struct loop *loop, enum kind kind);
 
 /* --- clock --- */
 

@@ -54,6 +54,7 @@ struct loop {
     struct batch *batch; /* of the job that runs */
     int64_t epoch;
     int64_t fact_sequence;
+    uint64_t deleted[KIND_COUNT]; /* loop_deleted */
     struct loop_timer timers[LOOP_TIMERS];
     size_t timer_count;
     struct loop_hook hooks[LOOP_HOOKS];

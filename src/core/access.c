@@ -243,6 +243,34 @@ access_visible(const struct granted *granted, struct ref object)
                        granted_now_ms(granted));
 }
 
+struct access_audience
+access_audience(const struct world *world, struct ref object)
+{
+    return judge_audience(world, object);
+}
+
+/* Asked of the parent, the decision says ACCESS_NO_GRANT when only a grant is
+ * missing; a published object needs none. */
+bool
+access_saw(const struct granted *granted, enum kind kind, struct ref parent,
+           struct id id, const struct access_audience *audience)
+{
+    const struct world *world = granted_world(granted);
+    const struct actor *actor = granted_actor(granted);
+    int verb = verb_of(kind, VERB_OP_GET);
+    struct access_verdict verdict;
+
+    if (verb < 0)
+        return false;
+    access_judge(world, actor, (enum verb)verb, parent,
+                 granted_now_ms(granted), NULL, NULL, &verdict);
+    if (verdict.outcome != ACCESS_NO_GRANT || !audience->known)
+        return verdict.outcome == ACCESS_ALLOWED;
+    return world_is_below(world, actor->subject, parent) &&
+           judge_reaches(world, kind, id, audience,
+                         world_scope(world, actor->subject));
+}
+
 /* --- long lists --- */
 
 struct access_view

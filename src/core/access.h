@@ -134,6 +134,25 @@ bool access_view_can(struct access_view *view, enum verb verb,
                      struct ref object);
 bool access_view_sees(struct access_view *view, struct ref object);
 
+/*
+ * Who sees a published object without a grant.  It is asked before a
+ * deletion, since afterwards nobody could say who may be told of it.
+ */
+struct access_audience {
+    bool known;           /* the kind is published at all */
+    bool all;             /* to everybody below the parent */
+    struct ref tenant;    /* else to this one */
+    struct blob *tenants; /* or to those in this list; not owned */
+};
+
+struct access_audience access_audience(const struct world *world,
+                                       struct ref object);
+/* Could the asker see the object that was deleted below parent?  Rights that
+ * lay on the object itself do not count: they went with it. */
+bool access_saw(const struct granted *granted, enum kind kind,
+                struct ref parent, struct id id,
+                const struct access_audience *audience);
+
 enum access_outcome {
     ACCESS_ALLOWED,
     ACCESS_NO_ACTOR,   /* no subject, or subject or credential not alive */

@@ -340,21 +340,52 @@ lists_id(const struct blob *list, enum kind kind, struct id id)
     return strstr(list->bytes, quoted) != NULL;
 }
 
+struct access_audience
+judge_audience(const struct world *world, struct ref object)
+{
+    const struct pool *pool = world_pool(world, object);
+    const struct price *price = world_price(world, object);
+    int verb = verb_of((enum kind)object.kind, VERB_OP_GET);
+    struct access_audience audience = {
+        .known = verb >= 0 && verb_is((enum verb)verb, VERB_PUBLIC) &&
+                 world_get(world, object) != NULL,
+        .all = true,
+    };
+
+    if (pool != NULL) {
+        audience.all = pool->kind == POOL_SHARED;
+        audience.tenants = pool->tenants;
+    } else if (price != NULL && !ref_is_none(price->tenant)) {
+        audience.all = false;
+        audience.tenant = price->tenant;
+    }
+    return audience;
+}
+
+bool
+judge_reaches(const struct world *world, enum kind kind, struct id id,
+              const struct access_audience *audience, struct ref home)
+{
+    const struct tenant *tenant = world_tenant(world, home);
+
+    if (kind == KIND_POOL && tenant != NULL)
+        return lists_id(tenant->pools, KIND_POOL, id) ||
+               (tenant->pools == NULL && audience->all) ||
+               lists_id(audience->tenants, KIND_TENANT, tenant->object.id);
+    if (kind == KIND_PRICE)
+        return audience->all || ref_equal(audience->tenant, home);
+    return true;
+}
+
 /* Some published objects are there for some tenants only. */
 static bool
 is_published_to(const struct world *world, struct ref object, struct ref home)
 {
-    const struct pool *pool = world_pool(world, object);
-    const struct price *price = world_price(world, object);
-    const struct tenant *tenant = world_tenant(world, home);
+    const struct access_audience audience = judge_audience(world, object);
+    const struct object *head = world_object(world, object);
 
-    if (pool != NULL && tenant != NULL)
-        return lists_id(tenant->pools, KIND_POOL, pool->object.id) ||
-               (tenant->pools == NULL && pool->kind == POOL_SHARED) ||
-               lists_id(pool->tenants, KIND_TENANT, tenant->object.id);
-    if (price != NULL)
-        return ref_is_none(price->tenant) || ref_equal(price->tenant, home);
-    return true;
+    return head != NULL && judge_reaches(world, (enum kind)object.kind,
+                                         head->id, &audience, home);
 }
 
 static bool

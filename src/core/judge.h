@@ -54,4 +54,11 @@ const char *judge_conditions(const struct question *question,
 /* A tenant's subject has rights in its tenant alone, whatever a grant says. */
 bool judge_bounds(const struct world *world, const struct grant *grant);
 
+/* For whom a published object is there, and whether that holds for those who
+ * live in home. */
+struct access_audience judge_audience(const struct world *world,
+                                      struct ref object);
+bool judge_reaches(const struct world *world, enum kind kind, struct id id,
+                   const struct access_audience *audience, struct ref home);
+
 #endif
