@@ -339,6 +339,21 @@ make(const char *path, const char *body)
     return ask_text(&place, place.root, "POST", path, body, 201, "id");
 }
 
+/* One that a single tenant may use. */
+static char *
+make_pool(const char *name, const char *tenant)
+{
+    char path[64], body[256];
+    (void)snprintf(path, sizeof path, "/tenants/%s", tenant);
+    char *id = ask_text(&place, place.root, "GET", path, NULL, 200, "id");
+    (void)snprintf(body, sizeof body,
+                   "{\"name\":\"%s\",\"kind\":\"dedicated\","
+                   "\"tenants\":[\"%s\"]}",
+                   name, id);
+    free(id);
+    return make("/pools", body);
+}
+
 static void
 delete(const char *path, const char *id)
 {
@@ -378,6 +393,7 @@ a_deletion_before_a_restart_sends_the_tenant_back_to_the_list(void **state)
     struct reader reader;
     char path[128];
     char *id = make("/priorities", "{\"name\":\"gone\",\"value\":8}");
+    char *pool = make_pool("kept", "a");
     know(&reader, "/priorities");
     delete("/priorities", id);
     struct api *before = place.api;
@@ -392,12 +408,16 @@ a_deletion_before_a_restart_sends_the_tenant_back_to_the_list(void **state)
     char *other = make("/priorities", "{\"name\":\"later\",\"value\":9}");
     delete("/priorities", other);
     /* From the new list the watch goes on, though much before it is lost. */
-    (void)snprintf(path, sizeof path, "{\"name\":\"last\",\"value\":10}");
-    char *last = make("/priorities", path);
+    char *last = make("/priorities", "{\"name\":\"last\",\"value\":10}");
     for (int i = 0; i < 20 && find(&reader, last) == NULL; i++)
         watch_once(&reader);
     assert_non_null(find(&reader, last));
     buffer_release(&reader.text);
+    /* Also to what does not move what the list says. */
+    know(&reader, "/pools");
+    delete("/pools", pool);
+    assert_true(hears_of_the_end_of(&reader, pool));
+    free(pool);
     free(id);
     free(other);
     free(last);
@@ -425,19 +445,8 @@ nobody_hears_of_what_was_not_published_to_them(void **state)
 {
     (void)state;
     struct reader reader;
-    char body[128];
-    char *tenant = ask_text(&place, place.root, "GET", "/tenants/b", NULL,
-                            200, "id");
-    char *own = ask_text(&place, place.root, "GET", "/tenants/a", NULL, 200,
-                         "id");
-    (void)snprintf(body, sizeof body,
-                   "{\"name\":\"theirs\",\"kind\":\"dedicated\","
-                   "\"tenants\":[\"%s\"]}", tenant);
-    char *theirs = make("/pools", body);
-    (void)snprintf(body, sizeof body,
-                   "{\"name\":\"ours\",\"kind\":\"dedicated\","
-                   "\"tenants\":[\"%s\"]}", own);
-    char *ours = make("/pools", body);
+    char *theirs = make_pool("theirs", "b");
+    char *ours = make_pool("ours", "a");
     know(&reader, "/pools");
     assert_null(find(&reader, theirs));
     assert_non_null(find(&reader, ours));
@@ -446,8 +455,6 @@ nobody_hears_of_what_was_not_published_to_them(void **state)
     assert_true(is_told(ann, "/pools", ours, reader.since));
     assert_false(is_told(ann, "/pools", theirs, reader.since));
     assert_true(is_told(place.root, "/pools", theirs, reader.since));
-    free(tenant);
-    free(own);
     free(theirs);
     free(ours);
 }
