@@ -28,7 +28,7 @@
 struct group_key {
     struct ref project, user, class, pool, priority;
     int64_t instances, cpu_milli, memory_mib, max_run_ms;
-    int64_t preemptible, kind, grace_ms;
+    int64_t preemptible, kind, grace_ms, level;
 };
 struct group {
     struct group_key key;
@@ -273,6 +273,7 @@ group_key_of(const struct world *world, const struct workload *workload,
     key->memory_mib = workload->memory_mib;
     key->max_run_ms = workload->max_run_ms;
     key->preemptible = workload->preemptible;
+    key->level = manifest_topology(workload->spec);
     key->kind = workload->kind;
     key->grace_ms = workload->grace_ms;
     return true;
