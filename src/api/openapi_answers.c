@@ -136,6 +136,13 @@ static const struct openapi_answer answers[] = {
     { "POST", "/hold", 200, JSON_TYPE, REF("workload"), 0 },
     { "POST", "/release", 200, JSON_TYPE, REF("workload"), 0 },
     { "GET", "/explain", 200, JSON_TYPE, EXPLAINED, 0 },
+    { "GET", "/advice", 200, JSON_TYPE,
+      OBJECT("'items':" LIST_OF(OBJECT(
+          "'id':" TEXT ",'kind':" TEXT ",'object':" TEXT ",'text':" TEXT
+          ",'guaranteed':" INT ",'used':" INT ",'recommended':" INT
+          ",'free':" INT ",'largest':" INT
+          ",'apply':{'type':['object','null']}"))),
+      0 },
     { "POST", "/what-if", 200, JSON_TYPE, FORECAST, 0 },
     { "GET", "/log", 200, "application/octet-stream", NULL, 0 },
 };

@@ -10,7 +10,7 @@
     X(get) X(nouns) X(create) X(set) X(delete)                                \
     X(set_quota) X(create_key) X(create_jointoken)                            \
     X(submit) X(cancel) X(hold) X(release) X(release_workload) X(wait)        \
-    X(logs) X(explain) X(what_if) X(queue)                                    \
+    X(logs) X(explain) X(what_if) X(advise) X(queue)                                    \
     X(cards) X(bindings) X(usage) X(cost)                                     \
     X(can_i) X(check)                                                         \
     X(audit_tail) X(audit_export) X(audit_verify)                             \

@@ -51,3 +51,12 @@ teardown() { tell_why && everything_ends; }
     refused 2 admin what-if --add-nodes 2 --in-pool nosuch --of-class $h100 --level platform
     says "nosuch"
 }
+
+@test "advice is given about quotas that are old enough, and to those who see them" {
+    run alice advise -o json
+    [ "$status" = 0 ]
+    [ "$(jq '.items | length' <<<"$output")" = 0 ]
+    refused 6 vera advise -t research --level tenant
+    refused 6 admin advise --level platform --apply guarantee-unused-qt_x
+    says "bulkhead advise"
+}
