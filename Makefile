@@ -9,6 +9,7 @@
 # make bench-read      lists and single objects of a large world
 # make bench-watch     what 5,000 watchers cost everybody else
 # make bench-slurm     decisions a second beside slurmctld's
+# make bench-sched    the scheduler on a large estate (release build)
 # make lint            layers, purity, clang-tidy, cppcheck
 # make test-crash      disk faults, crash points and kills (tests/crash)
 # make soak-crash      the same with 1,000 kills at random moments
@@ -126,9 +127,11 @@ bench: $(BENCH)
 # What is measured is what is installed: the release build.
 # Those that start a daemon, then the others.
 BENCHES := bench-commit bench-read bench-watch
-BENCHES += bench-slurm
+BENCHES += bench-slurm bench-sched
 ifeq ($(BUILD),release)
 bench-commit bench-read bench-watch: bench-%: $(OUT)/bench/% $(OUT)/bulkheadd $(OUT)/bulkhead-signer
+	@$<
+bench-sched: $(OUT)/bench/sched
 	@$<
 bench-slurm: $(OUT)/bench/slurm_peer
 	@bench/slurm.sh $<

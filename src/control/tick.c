@@ -54,12 +54,14 @@ schedule_one(struct loop *loop, struct tick *tick)
     struct decision decision = { .scheduler = tick->scheduler };
     scoped_arena arena = arena_new();
     struct error err;
+    int rc;
 
     decision.deed = (struct deed){ .verb = "schedule",
                                    .component = "scheduler",
                                    .decide = decide_next,
                                    .data = &decision };
-    return execute_deed(loop, arena, &decision.deed, &err) == 1;
+    rc = execute_deed(loop, arena, &decision.deed, &err);
+    return rc == 1 || (rc == 0 && schedule_has_more(tick->scheduler));
 }
 
 static void

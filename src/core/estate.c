@@ -27,9 +27,8 @@ estate_grow(struct estate *estate, void *table, size_t *room, size_t need,
     return copy;
 }
 
-/* The place of an index in a map whose new places say "none". */
-static uint32_t *
-map_place(struct estate *estate, uint32_t **map, size_t *room, uint32_t index)
+uint32_t *
+estate_place(struct estate *estate, uint32_t **map, size_t *room, uint32_t index)
 {
     size_t before = *room;
 
@@ -59,8 +58,8 @@ mark_site(struct estate *estate, uint32_t site)
         estate_mark(estate, &estate->inside->sites, site);
 }
 
-static void
-mark_run(struct estate *estate, struct ref workload)
+void
+estate_mark_run(struct estate *estate, struct ref workload)
 {
     if (workload.kind == KIND_WORKLOAD && workload.index != 0)
         estate_mark(estate, &estate->inside->runs, workload.index);
@@ -82,21 +81,18 @@ estate_site(const struct estate *estate, struct ref node)
                : ESTATE_NONE;
 }
 
-struct estate_pool
+struct estate_pulse
 estate_pool(const struct estate *estate, struct ref pool)
 {
     return pool.index < estate->pool_room ? estate->pools[pool.index]
-                                          : (struct estate_pool){ 0 };
+                                          : (struct estate_pulse){ 0 };
 }
 
-static void
-touch(struct estate *estate, uint32_t number, struct ref pool)
+struct estate_pulse
+estate_tenant(const struct estate *estate, struct ref tenant)
 {
-    estate->touched[estate->touched_count++ % ESTATE_TOUCHED] = number;
-    estate->pools =
-        estate_grow(estate, estate->pools, &estate->pool_room,
-                    (size_t)pool.index + 1, sizeof(*estate->pools));
-    estate->pools[pool.index].changed++;
+    return tenant.index < estate->tenant_room ? estate->tenants[tenant.index]
+                                              : (struct estate_pulse){ 0 };
 }
 
 /* --- live instances --- */
@@ -135,7 +131,7 @@ stay_end(struct estate *estate, struct stay *stay)
     numbers_mark(&estate->numbers, stay->tenant, stay->uid_base, stay->address,
                  false);
     mark_site(estate, stay->site);
-    mark_run(estate, stay->workload);
+    estate_mark_run(estate, stay->workload);
     *stay = (struct stay){ 0 };
 }
 
@@ -182,268 +178,7 @@ note_instance(struct estate *estate, struct ref ref)
     if (stay->seq == 0)
         stay_begin(estate, stay, instance);
     mark_site(estate, stay->site);
-    mark_run(estate, stay->workload);
-}
-
-/* --- deriving a site --- */
-
-/* The holds on a card: for whom, and the CPU and memory of instances that
- * begin with one.  All cards of an instance lie on one node. */
-static void
-derive_holds(const struct estate *estate, struct site *site,
-             struct part *parts, size_t number)
-{
-    const struct world *world = estate->world;
-    struct part *part = &parts[number];
-
-    world_each_index(world, KIND_HOLD, 0, part->card, ref) {
-        struct ref workload_ref = world_parent(world, ref);
-        const struct workload *workload = world_workload(world, workload_ref);
-        const struct class *class =
-            workload != NULL ? world_class(world, workload->class) : NULL;
-        int64_t count = class != NULL && class->form == FORM_WHOLE &&
-                                class->count > 0
-                            ? class->count
-                            : 1;
-        int64_t before = 0;
-
-        part->hold_tenant = world_object(world, ref)->scope;
-        estate_cut_add(part, &part->cut.held, world_hold(world, ref)->slice,
-                       1);
-        if (workload == NULL)
-            continue;
-        for (size_t i = 0; count > 1 && i < number; i++)
-            if (parts[i].held_milli > 0)
-                world_each_index(world, KIND_HOLD, 0, parts[i].card, other)
-                    before += ref_equal(world_parent(world, other),
-                                        workload_ref);
-        if (before % count != 0)
-            continue;
-        site->held_cpu += workload->cpu_milli;
-        site->held_memory += workload->memory_mib;
-    }
-}
-
-static void
-derive_part(const struct estate *estate, uint32_t number, size_t first,
-            struct part *parts, size_t at)
-{
-    const struct card *card = world_card(estate->world, parts[at].card);
-    struct part *part = &parts[at];
-
-    part->memory_mib = card->memory_mib;
-    part->site = number;
-    part->island = (uint32_t)(first + at);
-    part->health = card->health;
-    part->handover = card->handover;
-    part->missing = card->missing;
-    part->foreign = card->foreign;
-    part->last_tenant = card->last_tenant;
-    part->used_milli = card->used_milli;
-    part->used_memory_mib = card->used_memory_mib;
-    part->held_milli = card->held_milli;
-    part->held_memory_mib = card->held_memory_mib;
-    estate_cut_derive(estate, part, at > 0 ? part - 1 : NULL);
-    for (size_t i = 0; i < at; i++)
-        if (strcmp(world_card(estate->world, parts[i].card)->island,
-                   card->island) == 0) {
-            part->island = parts[i].island;
-            break;
-        }
-}
-
-static void
-add_tenant(const struct estate *estate, struct site *site, struct ref ref)
-{
-    const struct tenant *tenant = world_tenant(estate->world, ref);
-    struct ref *places[] = { &site->tenant, &site->secluded };
-    bool *more[] = { &site->shared, &site->secluded_more };
-
-    /* The smallest is kept, so that the order of the list does not matter. */
-    for (int i = 0; i < 2; i++) {
-        if (i == 1 && (tenant == NULL ||
-                       tenant->isolation == ISOLATION_NAMESPACE))
-            continue;
-        if (!ref_is_none(*places[i]) && !ref_equal(*places[i], ref))
-            *more[i] = true;
-        if (ref_is_none(*places[i]) || ref.index < places[i]->index)
-            *places[i] = ref;
-    }
-}
-
-static void
-derive_stay(struct estate *estate, struct site *site, struct part *parts,
-            size_t count, struct ref ref)
-{
-    const struct instance *instance = world_instance(estate->world, ref);
-    struct stay *stay = &estate->inside->stays[ref.index];
-    int64_t due_ms;
-    bool leaving = estate_is_leaving(estate, instance, &due_ms);
-
-    add_tenant(estate, site, instance->object.scope);
-    if (leaving) {
-        site->leaving_cpu += instance->cpu_milli;
-        site->leaving_memory += instance->memory_mib;
-        if (due_ms != 0 && due_ms != stay->due_ms) {
-            due_add(&estate->inside->due, due_ms, ref);
-            stay->due_ms = due_ms;
-        }
-    }
-    world_each_child(estate->world, KIND_BINDING, ref, child) {
-        const struct binding *binding = world_binding(estate->world, child);
-
-        if (binding->to_ms != 0)
-            continue;
-        for (size_t i = 0; i < count; i++) {
-            if (!ref_equal(parts[i].card, binding->card))
-                continue;
-            parts[i].tenant = instance->object.scope;
-            estate_cut_add(&parts[i], &parts[i].cut.used, binding->slice, 1);
-            if (leaving) {
-                estate_cut_add(&parts[i], &parts[i].cut.leaving,
-                               binding->slice, 1);
-                parts[i].leaving_milli += binding->milli;
-                parts[i].leaving_memory_mib += binding->memory_mib;
-            }
-        }
-    }
-}
-
-/* A site whose lease is over is looked at again and again, another one when
- * its lease would be over. */
-static void
-derive_lease(struct estate *estate, uint32_t number, struct site *site,
-             const struct node *node)
-{
-    struct estate_inside *inside = estate->inside;
-    struct site_extra *extra = &inside->extras[number];
-    int64_t due_ms = node->seen_ms + inside->lease_ms + 1;
-
-    site->fresh = inside->lease_ms == 0 ||
-                  (node->seen_ms > 0 && estate->now_ms < due_ms);
-    if (inside->lease_ms == 0)
-        return;
-    if (!site->fresh) {
-        estate_mark(estate, &inside->stale, number);
-    } else if (extra->due_ms <= estate->now_ms) {
-        due_add(&inside->due, due_ms, site->node);
-        extra->due_ms = due_ms;
-    }
-}
-
-/* Are these the cards that lie in the site's places, in this order? */
-static bool
-same_cards(const struct estate *estate, const struct site *site,
-           const struct part *parts, size_t count)
-{
-    if (site->count != count)
-        return false;
-    for (size_t i = 0; i < count; i++)
-        if (!ref_equal(estate->parts[site->first + i].card, parts[i].card))
-            return false;
-    return true;
-}
-
-/* Gives the cards their places; the runs on the site have to find them. */
-static void
-lay_out(struct estate *estate, uint32_t number, const struct part *parts,
-        size_t count)
-{
-    struct estate_inside *inside = estate->inside;
-    struct site *site = &estate->sites[number];
-
-    for (size_t i = site->first; i < site->first + site->count; i++) {
-        uint32_t index = estate->parts[i].card.index;
-
-        if (inside->part_of[index] == i)
-            inside->part_of[index] = ESTATE_NONE;
-        memset(&estate->parts[i], 0, sizeof(*estate->parts));
-    }
-    if (count > site->room) {
-        site->room = site->room > 0 ? count * 2 : count;
-        site->first = estate->part_count;
-        estate->part_count += site->room;
-        estate->parts =
-            estate_grow(estate, estate->parts, &inside->part_room,
-                        estate->part_count, sizeof(*estate->parts));
-    }
-    site->count = count;
-    for (size_t i = 0; i < count; i++)
-        *map_place(estate, &inside->part_of, &inside->part_of_room,
-                   parts[i].card.index) = (uint32_t)(site->first + i);
-    for (uint32_t stay = inside->extras[number].stays; stay != 0;
-         stay = inside->stays[stay].next)
-        mark_run(estate, inside->stays[stay].workload);
-}
-
-/* The cards of a node in the order of seq, in scratch memory. */
-static struct part *
-list_cards(const struct estate *estate, struct ref node, struct arena *scratch,
-           size_t *count_out)
-{
-    struct part *parts;
-    size_t count = 0;
-
-    if (ref_is_none(node))
-        return NULL;
-    world_each_child(estate->world, KIND_CARD, node, ref)
-        count++;
-    parts = arena_alloc(scratch, count * sizeof(*parts));
-    *count_out = count;
-    count = 0;
-    world_each_child(estate->world, KIND_CARD, node, ref)
-        parts[count++].card = ref;
-    return parts;
-}
-
-static void
-derive_site(struct estate *estate, uint32_t number, struct arena *scratch)
-{
-    struct estate_inside *inside = estate->inside;
-    struct ref ref = estate->sites[number].node;
-    const struct node *node = world_node(estate->world, ref);
-    struct ref pool = estate->sites[number].pool;
-    struct site *site, next;
-    size_t count = 0;
-    struct part *parts = list_cards(estate, ref, scratch, &count);
-
-    if (!same_cards(estate, &estate->sites[number], parts, count)) {
-        lay_out(estate, number, parts, count);
-        inside->extras[number].forced = true;
-    }
-    site = &estate->sites[number];
-    memset(&next, 0, sizeof(next));
-    next.node = ref;
-    next.first = site->first;
-    next.count = count;
-    next.room = site->room;
-    if (node != NULL) {
-        pool = next.pool = node->object.parent;
-        next.state = node->state;
-        next.cpu_milli = node->cpu_milli;
-        next.memory_mib = node->memory_mib;
-        next.used_cpu = node->used_cpu_milli;
-        next.used_memory = node->used_memory_mib;
-        derive_lease(estate, number, &next, node);
-    }
-    for (size_t i = 0; i < count; i++) {
-        derive_part(estate, number, site->first, parts, i);
-        if (parts[i].held_milli > 0)
-            derive_holds(estate, &next, parts, i);
-    }
-    for (uint32_t stay = inside->extras[number].stays; stay != 0;
-         stay = inside->stays[stay].next)
-        derive_stay(estate, &next, parts, count,
-                    (struct ref){ KIND_INSTANCE, stay });
-    if (inside->extras[number].forced ||
-        memcmp(site, &next, sizeof(next)) != 0 ||
-        (count > 0 && memcmp(&estate->parts[site->first], parts,
-                             count * sizeof(*parts)) != 0))
-        touch(estate, number, pool);
-    inside->extras[number].forced = false;
-    memcpy(site, &next, sizeof(next));
-    if (count > 0)
-        memcpy(&estate->parts[site->first], parts, count * sizeof(*parts));
+    estate_mark_run(estate, stay->workload);
 }
 
 /* --- steps of the trail --- */
@@ -463,7 +198,7 @@ add_site(struct estate *estate, struct ref node)
     estate->sites[number].node = node;
     estate->sites[number].pool = world_parent(estate->world, node);
     inside->extras[number].forced = true;
-    *map_place(estate, &inside->site_of, &inside->site_of_room, node.index) =
+    *estate_place(estate, &inside->site_of, &inside->site_of_room, node.index) =
         number;
     mark_site(estate, number);
 }
@@ -484,17 +219,6 @@ note_node(struct estate *estate, const struct trail_step *step)
     }
 }
 
-static void
-note_card(struct estate *estate, struct ref node)
-{
-    uint32_t number = estate_site(estate, node);
-
-    if (number == ESTATE_NONE)
-        return;
-    estate->inside->extras[number].forced = true;
-    mark_site(estate, number);
-}
-
 /* A binding or hold: its card's site, its instance, its workload. */
 static void
 note_part(struct estate *estate, const struct trail_step *step)
@@ -506,7 +230,7 @@ note_part(struct estate *estate, const struct trail_step *step)
     if (step->parent.kind == KIND_INSTANCE)
         note_instance(estate, step->parent);
     else
-        mark_run(estate, step->parent);
+        estate_mark_run(estate, step->parent);
 }
 
 static void
@@ -524,7 +248,7 @@ mark_all(struct estate *estate)
     for (size_t i = 0; i < estate->site_count; i++)
         mark_site(estate, (uint32_t)i);
     for (size_t i = 0; i < estate->run_count; i++)
-        mark_run(estate, estate->runs[i].workload);
+        estate_mark_run(estate, estate->runs[i].workload);
 }
 
 static void
@@ -552,11 +276,11 @@ estate_note(struct estate *estate, const struct trail_step *step)
         note_node(estate, step);
         break;
     case KIND_CARD:
-        note_card(estate, step->parent);
+        mark_site(estate, estate_site(estate, step->parent));
         break;
     case KIND_INSTANCE:
         note_instance(estate, step->ref);
-        mark_run(estate, step->parent);
+        estate_mark_run(estate, step->parent);
         break;
     case KIND_BINDING:
     case KIND_HOLD:
@@ -566,7 +290,7 @@ estate_note(struct estate *estate, const struct trail_step *step)
         note_tenant(estate, step->ref);
         break;
     case KIND_WORKLOAD:
-        mark_run(estate, step->ref);
+        estate_mark_run(estate, step->ref);
         break;
     default:
         estate_run_note(estate, step);
@@ -607,6 +331,18 @@ note_time(struct estate *estate)
     stale->count = kept;
 }
 
+static void
+clear_news(struct estate *estate)
+{
+    struct marks *tenants = &estate->inside->tenants;
+
+    for (size_t i = 0; i < tenants->count; i++)
+        tenants->flags[tenants->list[i]] = 0;
+    tenants->count = 0;
+    estate->news.tenant_count = 0;
+    estate->news.start_count = 0;
+}
+
 void
 estate_settle(struct estate *estate, int64_t now_ms)
 {
@@ -614,12 +350,13 @@ estate_settle(struct estate *estate, int64_t now_ms)
     scoped_arena scratch = NULL;
 
     estate->now_ms = now_ms;
+    clear_news(estate);
     note_time(estate);
     if (inside->sites.count > 0)
         scratch = arena_new();
     for (size_t i = 0; i < inside->sites.count; i++) {
         inside->sites.flags[inside->sites.list[i]] = 0;
-        derive_site(estate, inside->sites.list[i], scratch);
+        estate_site_derive(estate, inside->sites.list[i], scratch);
     }
     inside->sites.count = 0;
     for (size_t i = 0; i < inside->runs.count; i++) {
@@ -627,6 +364,8 @@ estate_settle(struct estate *estate, int64_t now_ms)
         estate_run_derive(estate, inside->runs.list[i]);
     }
     inside->runs.count = 0;
+    estate->news.tenants = inside->tenants.list;
+    estate->news.tenant_count = inside->tenants.count;
 }
 
 /* --- the first load --- */
@@ -656,9 +395,9 @@ estate_new(struct arena *arena, const struct world *world, int64_t now_ms)
         note_instance(estate, ref);
     world_each(world, KIND_WORKLOAD, ref)
         if (lifecycle_is_live(world_workload(world, ref)->state))
-            mark_run(estate, ref);
+            estate_mark_run(estate, ref);
     world_each(world, KIND_HOLD, ref)
-        mark_run(estate, world_parent(world, ref));
+        estate_mark_run(estate, world_parent(world, ref));
     estate_settle(estate, now_ms);
     return estate;
 }

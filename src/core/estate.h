@@ -37,6 +37,7 @@ struct part {
     uint32_t island;        /* cards of a site with the same number */
     int health, handover;   /* as the card says */
     bool missing, foreign;
+    uint64_t model; /* digest of vendor and model */
     struct ref last_tenant;
     struct ref tenant;      /* of the live bindings, or none */
     struct ref hold_tenant; /* of the holds, or none */
@@ -78,23 +79,38 @@ struct use {
     int start;
 };
 struct run {
-    struct ref workload;
+    struct ref workload, tenant;
     struct demand demand; /* what it is charged with */
     int64_t priority;
     struct use *uses;
     size_t count; /* of uses; 0: nothing that could be given back */
     bool live;    /* it has started and is not over */
     bool leaving; /* it is being stopped already */
+    bool fixed;   /* not preemptible, or lost: no victim */
     /* what it adds to the ledgers */
     bool promised, gives_back;
+    uint64_t charged; /* a digest of that */
     struct share *shares;
     size_t share_count, share_room, use_room;
 };
 
-/* How often a place in a pool changed since the estate was made; whoever
- * remembers a number knows whether there is anything new. */
-struct estate_pool {
-    uint64_t changed;
+/* How often something changed since the estate was made: whoever remembers the
+ * number knows whether there is anything new.  better: so that work which did
+ * not fit may fit now; the rest only takes. */
+struct estate_pulse {
+    uint64_t changed, better;
+};
+
+/* What the last estate_settle has found. */
+struct estate_news {
+    uint32_t *tenants; /* indexes of those whose runs changed */
+    size_t tenant_count;
+    struct estate_start { /* work that started, was nominated, or is
+                             preemptible again */
+        uint32_t tenant;
+        int64_t priority;
+    } *starts;
+    size_t start_count, start_room;
 };
 
 struct estate {
@@ -120,8 +136,13 @@ struct estate {
      */
     uint32_t *touched;
     uint64_t touched_count;
-    struct estate_pool *pools; /* by index of the pool's ref; see estate_pool */
+    struct estate_pulse *pools; /* by index of the ref; see estate_pool */
     size_t pool_room;
+    struct estate_pulse *tenants; /* of their runs; see estate_tenant */
+    size_t tenant_room;
+    struct estate_pulse runs_pulse; /* of all runs */
+    uint64_t shapes; /* how often what nodes could hold at all changed */
+    struct estate_news news;
     struct estate_inside *inside; /* of estate.c and estate_run.c */
 };
 
@@ -146,8 +167,10 @@ bool estate_is_true(const struct estate *estate, const char **where_out);
 uint32_t estate_part(const struct estate *estate, struct ref card);
 uint32_t estate_site(const struct estate *estate, struct ref node);
 uint32_t estate_run(const struct estate *estate, struct ref workload);
-/* The counters of a pool. */
-struct estate_pool estate_pool(const struct estate *estate, struct ref pool);
+/* The counters of a pool's places, of a tenant's runs. */
+struct estate_pulse estate_pool(const struct estate *estate, struct ref pool);
+struct estate_pulse estate_tenant(const struct estate *estate,
+                                  struct ref tenant);
 
 /* Counts the holds of a workload as its own (on), or as anybody's again: a
  * trial. */

@@ -4,7 +4,7 @@
 
 #include "core/estate.h"
 
-/* The inside of the estate, for estate.c, estate_run.c and estate_true.c. */
+/* The inside of the estate, for estate*.c. */
 
 /* A live instance, by the index of its ref: where it is, and what of it has
  * to be undone when it is gone. */
@@ -55,6 +55,7 @@ struct estate_inside {
     struct marks sites; /* to be derived */
     struct marks runs;  /* workloads, by index of the ref */
     struct marks stale; /* sites whose lease is over */
+    struct marks tenants; /* whose runs changed since the last settle */
     struct due due;
     struct ledger one; /* of the run that is being derived */
 };
@@ -62,6 +63,10 @@ struct estate_inside {
 /* A larger copy of a table in the arena; what is new is zero. */
 void *estate_grow(struct estate *estate, void *table, size_t *room,
                   size_t need, size_t size);
+/* The place of an index in a map whose new places say "none". */
+uint32_t *estate_place(struct estate *estate, uint32_t **map, size_t *room,
+                       uint32_t index);
+void estate_mark_run(struct estate *estate, struct ref workload);
 void estate_mark(struct estate *estate, struct marks *marks, uint32_t number);
 /* Is this instance giving its cards back?  One whose time is long over is not
  * counted on: its node may never answer.  due_out: when that is. */
@@ -79,6 +84,9 @@ estate_cut_slice(const struct part *part, const char *text, int *start_out);
 void estate_cut_add(const struct part *part, struct layout *layout,
                     const char *text, int sign);
 
+/* Derives a site and tells when it came out different. */
+void estate_site_derive(struct estate *estate, uint32_t number,
+                        struct arena *scratch);
 /* Derives the run of the workload in this slot. */
 void estate_run_derive(struct estate *estate, uint32_t index);
 /* Steps that change what runs add to ledgers, or their priority. */

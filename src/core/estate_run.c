@@ -64,8 +64,11 @@ static void
 charge(struct estate *estate, struct run *run, const struct demand *demand,
        bool leaving)
 {
+    static const struct hash_key any = { 0, 0 }; /* nothing depends on it */
     struct ledger *one = &estate->inside->one;
 
+    run->charged += hash_bytes(&any, demand->of, sizeof(demand->of)) *
+                    (leaving ? 2 : 1);
     quota_charge(estate->world, demand, one, leaving ? -1 : 1);
     for (size_t i = 0; i < one->room; i++) {
         struct share share = { one->lines[i].quota, leaving,
@@ -258,6 +261,8 @@ run_fill(struct estate *estate, struct run *run,
         world_priority(estate->world, workload->priority);
 
     run->workload = workload->object.self;
+    run->tenant = workload->object.scope;
+    run->fixed = !workload->preemptible || workload->state == WORKLOAD_LOST;
     run->priority = priority != NULL ? priority->value : 0;
     run->live = lifecycle_is_live(workload->state);
     run->leaving = is_stopping(workload->state);
@@ -267,13 +272,76 @@ run_fill(struct estate *estate, struct run *run,
     derive_promise(estate, run, workload);
 }
 
+static bool
+has_started(const struct run *old, const struct run *new)
+{
+    return new->live && !old->live && !new->leaving;
+}
+
+/* Is anything of a limit or guarantee given back, or sure to be? */
+static bool
+run_is_better(const struct run *old, const struct run *new)
+{
+    if ((old->live && !new->live) ||
+        (old->promised && !new->promised && !has_started(old, new)) ||
+        (new->leaving && !old->leaving) ||
+        (new->charged != old->charged && !has_started(old, new) &&
+         (!new->promised || old->promised)))
+        return true;
+    for (int i = 0; i < DIMENSION_COUNT; i++)
+        if (new->demand.of[i] < old->demand.of[i])
+            return true;
+    return false;
+}
+
+static bool
+is_same(const struct run *old, const struct run *new)
+{
+    return old->live == new->live && old->leaving == new->leaving &&
+           old->fixed == new->fixed && old->promised == new->promised &&
+           old->gives_back == new->gives_back &&
+           old->charged == new->charged &&
+           old->priority == new->priority && old->count == new->count &&
+           ref_equal(old->demand.project, new->demand.project) &&
+           ref_equal(old->demand.pool, new->demand.pool) &&
+           memcmp(old->demand.of, new->demand.of, sizeof(new->demand.of)) == 0;
+}
+
+static void
+tell(struct estate *estate, struct ref tenant, const struct run *old,
+     const struct run *new)
+{
+    struct estate_news *news = &estate->news;
+    bool better = run_is_better(old, new);
+
+    if (is_same(old, new))
+        return;
+    estate->tenants =
+        estate_grow(estate, estate->tenants, &estate->tenant_room,
+                    (size_t)tenant.index + 1, sizeof(*estate->tenants));
+    estate->tenants[tenant.index].changed++;
+    estate->tenants[tenant.index].better += better;
+    estate->runs_pulse.changed++;
+    estate->runs_pulse.better += better;
+    estate_mark(estate, &estate->inside->tenants, tenant.index);
+    if (!has_started(old, new) && (!new->promised || old->promised) &&
+        (new->fixed || !old->fixed))
+        return;
+    news->starts = estate_grow(estate, news->starts, &news->start_room,
+                               news->start_count + 1, sizeof(*news->starts));
+    news->starts[news->start_count++] =
+        (struct estate_start){ tenant.index, new->priority };
+}
+
 void
 estate_run_derive(struct estate *estate, uint32_t index)
 {
+    static const struct run none = { 0 };
     struct estate_inside *inside = estate->inside;
     struct ref ref = { KIND_WORKLOAD, index };
     const struct workload *workload = world_workload(estate->world, ref);
     size_t before = inside->run_of_room;
+    struct run old = none;
     uint32_t number;
 
     inside->run_of = estate_grow(estate, inside->run_of, &inside->run_of_room,
@@ -281,9 +349,12 @@ estate_run_derive(struct estate *estate, uint32_t index)
     for (size_t i = before; i < inside->run_of_room; i++)
         inside->run_of[i] = ESTATE_NONE;
     number = inside->run_of[index];
-    if (number != ESTATE_NONE)
+    if (number != ESTATE_NONE) {
+        old = estate->runs[number];
         run_clear(estate, &estate->runs[number]);
+    }
     if (!has_run(estate->world, workload)) {
+        tell(estate, old.tenant, &old, &none);
         if (number != ESTATE_NONE)
             run_give(estate, index);
         return;
@@ -291,6 +362,7 @@ estate_run_derive(struct estate *estate, uint32_t index)
     if (number == ESTATE_NONE)
         number = run_take(estate, index);
     run_fill(estate, &estate->runs[number], workload);
+    tell(estate, workload->object.scope, &old, &estate->runs[number]);
 }
 
 void

@@ -40,6 +40,7 @@ same_part(const struct part *a, const struct part *b, const struct site *at_a,
 #define SAME(member) (left.member == right.member)
     return SAME(memory_mib) && SAME(island) && SAME(health) &&
            SAME(handover) && SAME(missing) && SAME(foreign) &&
+           SAME(model) &&
            SAME(used_milli) && SAME(used_memory_mib) && SAME(held_milli) &&
            SAME(held_memory_mib) && SAME(leaving_milli) &&
            SAME(leaving_memory_mib) && SAME(gain_milli) &&

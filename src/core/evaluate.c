@@ -33,6 +33,7 @@ struct look {
     struct option *options;
     size_t count;
     struct verdict closed; /* the nearest verdict of the gate */
+    struct outlook *outlook;
     bool any_open;
 };
 
@@ -131,6 +132,7 @@ wait_soon(struct look *look, struct option *option,
 
     evaluation->demand = option->demand;
     evaluation->request = option->request;
+    look->outlook->change = true;
     if (!look->nominated && evaluation->demand.of[DIMENSION_CARDS] > 0 &&
         ((option->open && cut) ||
          reclaim_is_claimant(look->estate, &option->demand))) {
@@ -167,7 +169,7 @@ find_victims(struct look *look, struct evaluation *evaluation)
             option->demand.of[DIMENSION_CARDS] == 0 ||
             !reclaim_find(look->estate, look->workload, &option->demand,
                           &option->request, &look->bars, look->arena,
-                          &evaluation->plan))
+                          &evaluation->plan, look->outlook))
             continue;
         evaluation->act = ACT_NOMINATE;
         evaluation->demand = option->demand;
@@ -333,6 +335,8 @@ consider_booking(struct look *look, struct evaluation *evaluation)
     }
     if (!wants_booking(look))
         return;
+    /* When it could start depends on all that runs. */
+    look->outlook->abroad = look->outlook->change = true;
     booking_bar(estate, &look->bars, -1);
     booking_bars(estate, look->workload, look->right, true, look->arena,
                  &others);
@@ -373,6 +377,8 @@ evaluate_pools(struct look *look, struct evaluation *evaluation)
 
     look->count = gate_pools(look->estate->world, look->workload, pools,
                              GATE_POOLS_MAX);
+    for (size_t i = 0; i < look->count; i++)
+        look->outlook->pools |= UINT64_C(1) << (pools[i].index % 64);
     look->options =
         arena_alloc(look->arena, look->count * sizeof(*look->options));
     if (look->count == 0)
@@ -398,6 +404,34 @@ evaluate_pools(struct look *look, struct evaluation *evaluation)
     (void)find_transfer(look, evaluation);
 }
 
+/* Usage quotas are about time: how much is used changes by itself. */
+static bool
+is_timed(const struct world *world, const struct workload *workload)
+{
+    for (struct ref node = workload->object.parent; !ref_is_none(node);
+         node = world_parent(world, node))
+        world_each_child(world, KIND_QUOTA, node, ref)
+            if (world_quota(world, ref)->dimension >= DIMENSION_CARD_TIME)
+                return true;
+    return false;
+}
+
+/* What it depends on besides places and limits. */
+static void
+look_out(struct look *look)
+{
+    const struct world *world = look->estate->world;
+    struct outlook *outlook = look->outlook;
+    /* Whom a booking bars depends on the time and on its owner's use. */
+    bool bars = world_count(world, KIND_BOOKING) > 0;
+
+    if (bars || is_timed(world, look->workload))
+        outlook->due_ms = look->estate->now_ms + EVALUATE_LOOK_MS;
+    outlook->abroad = bars;
+    outlook->change =
+        look->nominated || look->booked || outlook->due_ms != 0;
+}
+
 void
 evaluate_workload(struct gate *gate, struct estate *estate,
                   const struct workload *workload, struct arena *arena,
@@ -411,8 +445,10 @@ evaluate_workload(struct gate *gate, struct estate *estate,
                          .workload = workload };
 
     memset(evaluation_out, 0, sizeof(*evaluation_out));
+    look.outlook = &evaluation_out->outlook;
     look.nominated = !ref_is_none(world_first_child(world, KIND_HOLD, self));
     look.booked = booking_has(world, self);
+    look_out(&look);
     if (!gate_check_policy(gate, workload, &evaluation_out->verdict)) {
         evaluation_out->verdict.state = WORKLOAD_GATED;
         evaluation_out->drop = look.nominated || look.booked;

@@ -14,6 +14,9 @@
  * why it waits, and book a start when others passed it over for too long.
  */
 
+/* What changes by itself is looked at that often. */
+#define EVALUATE_LOOK_MS INT64_C(1000)
+
 enum act { ACT_WAIT, ACT_ASSIGN, ACT_NOMINATE, ACT_BOOK };
 
 /* What is found out about one workload. */
@@ -21,6 +24,7 @@ struct evaluation {
     enum act act;
     struct verdict verdict; /* ACT_WAIT, ACT_BOOK */
     bool drop;              /* its nomination or booking is over */
+    struct outlook outlook; /* ACT_WAIT */
     int64_t right;          /* enum quota_right */
     struct booking_plan booking; /* ACT_BOOK */
     struct ref from;        /* whose nomination moves to it, or none */

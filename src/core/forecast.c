@@ -511,6 +511,8 @@ decide(struct forecast *forecast, int64_t *budget)
 
         if (!schedule_step(forecast->scheduler, changes)) {
             forecast_drop(forecast, changes);
+            if (schedule_has_more(forecast->scheduler))
+                continue;
             return true;
         }
         forecast_apply(forecast, changes);

@@ -1,9 +1,75 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "core/queue.h"
-
 #include <assert.h>
+#include <string.h>
 
-#include "core/gate.h"
+#include "core/queue_private.h"
+
+/* --- tables --- */
+
+void *
+queue_grow(struct queue *queue, void *table, size_t *room, size_t need, size_t size)
+{
+    size_t larger = *room > 0 ? *room : 4;
+    char *copy;
+
+    if (need <= *room)
+        return table;
+    while (larger < need)
+        larger *= 2;
+    copy = arena_alloc(queue->arena, larger * size);
+    if (*room > 0)
+        memcpy(copy, table, *room * size);
+    *room = larger;
+    return copy;
+}
+
+void
+queue_bag_add(struct queue *queue, struct bag *bag, uint32_t index)
+{
+    bag->flags = queue_grow(queue, bag->flags, &bag->flag_room, (size_t)index + 1, 1);
+    if (bag->flags[index] != 0)
+        return;
+    bag->flags[index] = 1;
+    bag->list =
+        queue_grow(queue, bag->list, &bag->room, bag->count + 1, sizeof(uint32_t));
+    bag->list[bag->count++] = index;
+}
+
+uint32_t
+queue_bag_take(struct bag *bag)
+{
+    uint32_t index = bag->list[--bag->count];
+
+    bag->flags[index] = 0;
+    return index;
+}
+
+struct member *
+queue_member(struct queue *queue, uint32_t index)
+{
+    size_t before = queue->member_room;
+
+    queue->members = queue_grow(queue, queue->members, &queue->member_room,
+                          (size_t)index + 1, sizeof(*queue->members));
+    for (size_t i = before; i < queue->member_room; i++)
+        queue->members[i].group = QUEUE_NONE;
+    return &queue->members[index];
+}
+
+struct queue_tenant *
+queue_tenant(struct queue *queue, struct ref tenant)
+{
+    size_t before = queue->tenant_room;
+
+    queue->of_tenant =
+        queue_grow(queue, queue->of_tenant, &queue->tenant_room,
+                   (size_t)tenant.index + 1, sizeof(*queue->of_tenant));
+    for (size_t i = before; i < queue->tenant_room; i++)
+        queue->of_tenant[i].first = QUEUE_NONE;
+    return &queue->of_tenant[tenant.index];
+}
+
+/* --- order --- */
 
 bool
 queue_before(const struct queue_entry *a, const struct queue_entry *b)
@@ -42,110 +108,448 @@ queue_right(const struct estate *estate, const struct workload *workload)
     return (int64_t)best;
 }
 
-struct queue_entry
-queue_entry(struct estate *estate, struct ref ref)
+static int64_t
+look_up_right(struct estate *estate, const struct workload *workload)
 {
-    const struct workload *workload = world_workload(estate->world, ref);
+    struct ref self = workload->object.self;
+    bool nominated = estate_run(estate, self) != ESTATE_NONE;
+    int64_t right;
+
+    /* What is promised to itself does not stand in its way. */
+    if (nominated)
+        estate_own(estate, self, true);
+    right = queue_right(estate, workload);
+    if (nominated)
+        estate_own(estate, self, false);
+    return right;
+}
+
+static struct queue_entry
+entry_without_right(const struct world *world, struct ref ref)
+{
+    const struct workload *workload = world_workload(world, ref);
     const struct priority *priority =
-        world_priority(estate->world, workload->priority);
-    struct queue_entry entry = {
+        world_priority(world, workload->priority);
+
+    return (struct queue_entry){
         .workload = ref,
         .priority = priority != NULL ? priority->value : 0,
         .submitted_ms = workload->submitted_ms,
         .seq = workload->object.seq,
     };
+}
 
-    /* What is promised to itself does not stand in its way. */
-    estate_own(estate, ref, true);
-    entry.right = queue_right(estate, workload);
-    estate_own(estate, ref, false);
+struct queue_entry
+queue_entry(struct estate *estate, struct ref ref)
+{
+    struct queue_entry entry = entry_without_right(estate->world, ref);
+
+    entry.right = look_up_right(estate, world_workload(estate->world, ref));
     return entry;
 }
 
-static void
-swap(struct queue *queue, size_t a, size_t b)
-{
-    struct queue_entry entry = queue->heap[a];
+/* --- the ready ones --- */
 
-    queue->heap[a] = queue->heap[b];
-    queue->heap[b] = entry;
+static bool
+ready_before(const struct queue *queue, uint32_t a, uint32_t b)
+{
+    return queue_before(&queue->groups[a]->entry, &queue->groups[b]->entry);
+}
+
+/* Some group is not judged any more, or in another place. */
+static void
+forget_front(struct queue *queue, const struct group *group)
+{
+    if (group->passable)
+        queue->front_known = false;
 }
 
 static void
-sift_up(struct queue *queue, size_t at)
+ready_put(struct queue *queue, size_t at, uint32_t group)
 {
-    while (at > 0 &&
-           queue_before(&queue->heap[at], &queue->heap[(at - 1) / 2])) {
-        swap(queue, at, (at - 1) / 2);
+    queue->ready[at] = group;
+    queue->groups[group]->ready = (uint32_t)at;
+}
+
+static void
+ready_sift(struct queue *queue, size_t at, uint32_t group)
+{
+    while (at > 0 && ready_before(queue, group, queue->ready[(at - 1) / 2])) {
+        ready_put(queue, at, queue->ready[(at - 1) / 2]);
         at = (at - 1) / 2;
     }
-}
-
-static void
-sift_down(struct queue *queue, size_t at)
-{
     for (;;) {
-        size_t first = at, left = 2 * at + 1;
+        size_t child = 2 * at + 1;
 
-        for (size_t child = left; child < left + 2 && child < queue->count;
-             child++)
-            if (queue_before(&queue->heap[child], &queue->heap[first]))
-                first = child;
-        if (first == at)
-            return;
-        swap(queue, at, first);
-        at = first;
+        if (child >= queue->ready_count)
+            break;
+        if (child + 1 < queue->ready_count &&
+            ready_before(queue, queue->ready[child + 1], queue->ready[child]))
+            child++;
+        if (!ready_before(queue, queue->ready[child], group))
+            break;
+        ready_put(queue, at, queue->ready[child]);
+        at = child;
     }
+    ready_put(queue, at, group);
 }
 
 void
-queue_init(struct queue *queue, struct estate *estate, struct arena *arena)
+queue_unready(struct queue *queue, struct group *group)
 {
-    const struct world *world = estate->world;
+    size_t at = group->ready;
+    uint32_t last;
 
-    queue->count = 0;
-    queue->room = 0;
-    world_each(world, KIND_WORKLOAD, ref) {
-        int state = world_workload(world, ref)->state;
+    if (group->ready == QUEUE_NONE)
+        return;
+    group->ready = QUEUE_NONE;
+    last = queue->ready[--queue->ready_count];
+    if (at < queue->ready_count)
+        ready_sift(queue, at, last);
+}
 
-        queue->room += state == WORKLOAD_GATED || state == WORKLOAD_QUEUED;
+/* The counters of what a right depends on. */
+static uint64_t
+right_counter(const struct queue *queue, const struct estate *estate,
+              const struct group *group)
+{
+    return queue->all + estate_tenant(estate, group->tenant).changed +
+           queue->of_tenant[group->tenant.index].set + 1;
+}
+
+/* The first member and its right now. */
+static void
+refresh_entry(struct queue *queue, struct estate *estate, struct group *group)
+{
+    struct ref first = { KIND_WORKLOAD, group->members[0] };
+    uint64_t counter = right_counter(queue, estate, group);
+    int64_t right = group->entry.right;
+
+    if (group->right_at != counter) {
+        right = look_up_right(estate, world_workload(queue->world, first));
+        group->right_at = counter;
     }
-    queue->heap =
-        arena_alloc(arena, queue->room * sizeof(*queue->heap));
-    world_each(world, KIND_WORKLOAD, ref) {
-        int state = world_workload(world, ref)->state;
+    group->entry = entry_without_right(queue->world, first);
+    group->entry.right = right;
+}
 
-        if (state == WORKLOAD_GATED || state == WORKLOAD_QUEUED)
-            queue->heap[queue->count++] = queue_entry(estate, ref);
+void
+queue_wake(struct queue *queue, struct estate *estate, uint32_t number)
+{
+    struct group *group = queue->groups[number];
+
+    if (group->count == 0)
+        return;
+    forget_front(queue, group);
+    refresh_entry(queue, estate, group);
+    if (group->ready != QUEUE_NONE) {
+        ready_sift(queue, group->ready, number);
+        return;
     }
-    for (size_t i = queue->count / 2; i > 0; i--)
-        sift_down(queue, i - 1);
+    queue->ready = queue_grow(queue, queue->ready, &queue->ready_room,
+                        queue->ready_count + 1, sizeof(*queue->ready));
+    ready_sift(queue, queue->ready_count++, number);
+}
+
+/* --- what the scheduler asks --- */
+
+struct queue *
+queue_new(struct arena *arena, const struct world *world)
+{
+    struct queue *queue = arena_alloc(arena, sizeof(*queue));
+
+    queue->arena = arena;
+    queue->world = world;
+    due_init(&queue->due, arena);
+    world_each(world, KIND_WORKLOAD, ref)
+        queue_bag_add(queue, &queue->marked, ref.index);
+    return queue;
+}
+
+struct group *
+queue_first(struct queue *queue, struct estate *estate)
+{
+    while (queue->ready_count > 0) {
+        uint32_t number = queue->ready[0];
+        struct group *group = queue->groups[number];
+        struct queue_entry before = group->entry;
+
+        refresh_entry(queue, estate, group);
+        if (!queue_before(&before, &group->entry))
+            return group;
+        /* Its right got worse: others are before it now. */
+        ready_sift(queue, group->ready, number);
+    }
+    return NULL;
+}
+
+/* The counters of all that a group's verdict could depend on. */
+static uint64_t
+seen_counter(const struct queue *queue, const struct estate *estate,
+             const struct group *group)
+{
+    uint64_t sum = right_counter(queue, estate, group);
+
+    for (unsigned i = 0; i < POOL_BITS; i++)
+        if ((group->outlook.pools >> i & 1) != 0)
+            sum += queue->bits_changed[i];
+    return sum;
+}
+
+static bool
+verdict_differs(const struct verdict *a, const struct verdict *b)
+{
+    return a->state != b->state || a->reason != b->reason ||
+           a->need != b->need || a->have != b->have || a->limit != b->limit ||
+           !ref_equal(a->quota, b->quota) || strcmp(a->text, b->text) != 0;
+}
+
+/* --- who is passed over --- */
+
+static bool
+is_passed(const struct queue *queue, uint32_t number)
+{
+    const struct group *group = queue->groups[number];
+
+    return group->count > 0 && group->judged && group->passable &&
+           group->ready == QUEUE_NONE;
+}
+
+/* Puts a group among the first ones, if it is one. */
+static void
+front_add(struct queue *queue, uint32_t number)
+{
+    size_t at = queue->front_count;
+
+    while (at > 0 && ready_before(queue, number, queue->front[at - 1]))
+        at--;
+    if (at == QUEUE_PASSED_MAX)
+        return;
+    if (queue->front_count < QUEUE_PASSED_MAX)
+        queue->front_count++;
+    for (size_t i = queue->front_count - 1; i > at; i--)
+        queue->front[i] = queue->front[i - 1];
+    queue->front[at] = number;
+}
+
+static void
+find_front(struct queue *queue, struct estate *estate)
+{
+    queue->front_count = 0;
+    queue->front_known = true;
+    for (size_t i = 0; i < queue->group_count; i++)
+        if (is_passed(queue, (uint32_t)i)) {
+            refresh_entry(queue, estate, queue->groups[i]);
+            front_add(queue, (uint32_t)i);
+        }
+}
+
+size_t
+queue_passed(struct queue *queue, struct estate *estate,
+             const struct group *group, struct ref list[QUEUE_PASSED_MAX])
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < queue->front_count && queue->front_known; i++) {
+        struct group *at = queue->groups[queue->front[i]];
+        struct queue_entry before = at->entry;
+
+        if (!is_passed(queue, queue->front[i])) {
+            queue->front_known = false;
+            break;
+        }
+        refresh_entry(queue, estate, at);
+        if (queue_before(&before, &at->entry) ||
+            queue_before(&at->entry, &before))
+            queue->front_known = false;
+    }
+    if (!queue->front_known)
+        find_front(queue, estate);
+    for (size_t i = 0; i < queue->front_count; i++) {
+        const struct group *at = queue->groups[queue->front[i]];
+
+        if (queue_before(&at->entry, &group->entry))
+            list[count++] = at->entry.workload;
+    }
+    return count;
+}
+
+/* Does it wait for what others can take before it? */
+static bool
+is_passable(enum reason reason)
+{
+    return reason == REASON_LIMIT || reason == REASON_CAPACITY ||
+           reason == REASON_FRAGMENTED || reason == REASON_HANDOVER ||
+           reason == REASON_NODE;
+}
+
+void
+queue_judge(struct queue *queue, const struct estate *estate,
+            struct group *group, const struct evaluation *evaluation)
+{
+    uint32_t number = queue->members[group->members[0]].group;
+    int64_t due_ms = evaluation->outlook.due_ms;
+
+    if (!group->judged ||
+        verdict_differs(&group->verdict, &evaluation->verdict)) {
+        group->told++;
+        group->said = 0;
+        queue_bag_add(queue, &queue->unsaid, number);
+    }
+    queue->abroad += (size_t)evaluation->outlook.abroad -
+                     (size_t)group->outlook.abroad;
+    queue->eager += (size_t)evaluation->outlook.change -
+                    (size_t)group->outlook.change;
+    group->verdict = evaluation->verdict;
+    group->outlook = evaluation->outlook;
+    group->judged = true;
+    group->seen = seen_counter(queue, estate, group);
+    forget_front(queue, group);
+    group->passable = is_passable(group->verdict.reason) &&
+                      !booking_has(queue->world, group->entry.workload);
+    queue_unready(queue, group);
+    if (group->passable && queue->front_known)
+        front_add(queue, number);
+    if (due_ms != 0 && (group->due_ms == 0 || due_ms < group->due_ms)) {
+        group->due_ms = due_ms;
+        due_add(&queue->due, due_ms, (struct ref){ KIND_NONE, number + 1 });
+    }
+}
+
+struct group *
+queue_faded(struct queue *queue, const struct estate *estate)
+{
+    uint64_t now = queue->all + queue->sets + estate->runs_pulse.changed;
+
+    for (unsigned i = 0; i < POOL_BITS; i++)
+        now += queue->bits_changed[i];
+    if (queue->faded >= queue->group_count) {
+        if (now == queue->faded_at)
+            return NULL;
+        queue->faded = 0;
+        queue->faded_at = now;
+    }
+    for (; queue->faded < queue->group_count; queue->faded++) {
+        struct group *group = queue->groups[queue->faded];
+
+        if (group->count > 0 && group->judged && group->ready == QUEUE_NONE &&
+            group->seen != seen_counter(queue, estate, group))
+            return group;
+    }
+    return now == queue->faded_at ? NULL : queue_faded(queue, estate);
+}
+
+/* A member of a group that has another verdict than it was told. */
+static struct ref
+unsaid_of(struct queue *queue, struct group *group)
+{
+    for (;;) {
+        while (group->said < group->count) {
+            uint32_t index = group->members[group->said++];
+            struct member *member = &queue->members[index];
+
+            if (member->told == group->told)
+                continue;
+            member->told = group->told;
+            group->again = true;
+            return (struct ref){ KIND_WORKLOAD, index };
+        }
+        /* Members change places meanwhile: all know when a whole round finds
+         * none. */
+        if (!group->again)
+            return (struct ref){ 0 };
+        group->again = false;
+        group->said = 0;
+    }
 }
 
 struct ref
-queue_take(struct queue *queue, struct estate *estate)
+queue_unsaid(struct queue *queue, const struct group **group_out)
 {
-    while (queue->count > 0) {
-        struct queue_entry *head = &queue->heap[0];
-        struct queue_entry now = queue_entry(estate, head->workload);
-        struct ref workload = head->workload;
+    while (queue->late.count > 0) {
+        uint32_t index = queue_bag_take(&queue->late);
+        struct member *member = queue_member(queue, index);
 
-        if (now.right > head->right) {
-            head->right = now.right;
-            sift_down(queue, 0);
+        if (member->group == QUEUE_NONE)
             continue;
-        }
-        queue->heap[0] = queue->heap[--queue->count];
-        sift_down(queue, 0);
-        return workload;
+        *group_out = queue->groups[member->group];
+        if (!(*group_out)->judged || member->told == (*group_out)->told)
+            continue;
+        member->told = (*group_out)->told;
+        return (struct ref){ KIND_WORKLOAD, index };
+    }
+    while (queue->unsaid.count > 0) {
+        uint32_t number = queue->unsaid.list[queue->unsaid.count - 1];
+        struct group *group = queue->groups[number];
+        struct ref ref = group->judged ? unsaid_of(queue, group)
+                                       : (struct ref){ 0 };
+
+        *group_out = group;
+        if (!ref_is_none(ref))
+            return ref;
+        (void)queue_bag_take(&queue->unsaid);
+    }
+    return (struct ref){ 0 };
+}
+
+/* --- time --- */
+
+static int
+overdue_order(const void *left, const void *right)
+{
+    const struct overdue *a = left, *b = right;
+
+    return a->seq < b->seq ? -1 : a->seq > b->seq;
+}
+
+struct ref
+queue_overdue(struct queue *queue)
+{
+    if (!queue->overdue_sorted && queue->overdue_done < queue->overdue_count)
+        qsort(queue->overdue + queue->overdue_done,
+              queue->overdue_count - queue->overdue_done,
+              sizeof(*queue->overdue), overdue_order);
+    queue->overdue_sorted = true;
+    while (queue->overdue_done < queue->overdue_count) {
+        struct overdue next = queue->overdue[queue->overdue_done++];
+
+        if (queue_is_overdue(queue->world,
+                             world_workload(queue->world, next.ref),
+                             queue->now_ms))
+            return next.ref;
     }
     return (struct ref){ 0 };
 }
 
 void
-queue_return(struct queue *queue, struct estate *estate, struct ref workload)
+queue_return(struct queue *queue)
 {
-    assert(queue->count < queue->room);
-    queue->heap[queue->count] = queue_entry(estate, workload);
-    sift_up(queue, queue->count++);
+    assert(queue->overdue_done > 0);
+    queue->overdue_done--;
+}
+
+int64_t
+queue_due_ms(const struct queue *queue)
+{
+    return due_next(&queue->due);
+}
+
+size_t
+queue_count(const struct queue *queue)
+{
+    return queue->waiting;
+}
+
+size_t
+queue_group_count(const struct queue *queue)
+{
+    return queue->live_count;
+}
+
+const struct group *
+queue_group(struct queue *queue, struct ref workload)
+{
+    const struct member *member = queue_member(queue, workload.index);
+
+    return member->group != QUEUE_NONE ? queue->groups[member->group] : NULL;
 }

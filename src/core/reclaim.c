@@ -50,6 +50,7 @@ struct search {
     } rights[RIGHTS_MAX];
     size_t right_count;
     bool abroad; /* may it name anybody of another tenant? */
+    int64_t protected_ms; /* when the next of those who were spared is not */
     struct candidate *list;
     size_t count;
 };
@@ -130,10 +131,15 @@ right_across(struct search *search, struct ref ancestor)
 
 /* It was preempted before and has not had its minimum run since. */
 static bool
-is_protected(const struct search *search, const struct workload *victim)
+is_protected(struct search *search, const struct workload *victim)
 {
-    return victim->preemptions > 0 &&
-           search->estate->now_ms - victim->started_ms < search->min_run_ms;
+    int64_t until_ms = victim->started_ms + search->min_run_ms;
+
+    if (victim->preemptions == 0 || search->estate->now_ms >= until_ms)
+        return false;
+    if (search->protected_ms == 0 || until_ms < search->protected_ms)
+        search->protected_ms = until_ms;
+    return true;
 }
 
 /* The rule by which the candidate may be named; false when there is none.
@@ -170,8 +176,8 @@ fill_candidate(const struct search *search, struct candidate *candidate)
     const struct workload *victim =
         world_workload(estate->world, run->workload);
 
-    if (!run->live || run->leaving || run->count == 0 || victim == NULL ||
-        !victim->preemptible || victim->state == WORKLOAD_LOST)
+    if (!run->live || run->leaving || run->fixed || run->count == 0 ||
+        victim == NULL)
         return false;
     candidate->ancestor = quota_ancestor(
         estate->world, search->demand->project, run->demand.project);
@@ -404,12 +410,18 @@ reclaim_find(struct estate *estate, const struct workload *workload,
              const struct demand *demand,
              const struct place_request *request,
              const struct booking_bars *bars, struct arena *arena,
-             struct reclaim_plan *plan_out)
+             struct reclaim_plan *plan_out, struct outlook *outlook)
 {
     struct search search;
 
     search_init(&search, estate, workload, demand, request, bars, arena);
     list_candidates(&search);
+    outlook->abroad |= search.abroad;
+    /* More use around a candidate may let its nodes spare it. */
+    outlook->claims |= search.count > 0 || reclaim_is_claimant(estate, demand);
+    if (search.protected_ms > 0 && (outlook->due_ms == 0 ||
+                                    search.protected_ms < outlook->due_ms))
+        outlook->due_ms = search.protected_ms;
     return choose_set(&search, plan_out);
 }
 

@@ -29,6 +29,19 @@ enum reclaim_rule {
 };
 const char *reclaim_rule_text(enum reclaim_rule rule);
 
+/*
+ * What could end the waiting?  What gets better in its pools, its tenant's use
+ * that is given back, and the start of work of a lower priority in its tenant
+ * always can.
+ */
+struct outlook {
+    uint64_t pools; /* where it may run: bit index % 64 of each pool */
+    bool change;    /* anything that changes there or in its tenant */
+    bool claims;    /* any start in its tenant */
+    bool abroad;    /* anything that changes about anybody's work */
+    int64_t due_ms; /* time alone; 0: not */
+};
+
 struct reclaim_victim {
     uint32_t run; /* index into the estate */
     enum reclaim_rule rule;
@@ -51,13 +64,14 @@ bool reclaim_is_claimant(const struct estate *estate,
  * The estate counts the beneficiary's own holds as its own, and is without the
  * parts of bookings that it has to respect (bars).  True with a plan
  * of at least one victim; false when no allowed set of victims makes room.
- * Trials leave the estate as it was.
+ * Trials leave the estate as it was.  Adds to the outlook what could bring a
+ * set.
  */
 bool reclaim_find(struct estate *estate, const struct workload *workload,
                   const struct demand *demand,
                   const struct place_request *request,
                   const struct booking_bars *bars, struct arena *arena,
-                  struct reclaim_plan *plan_out);
+                  struct reclaim_plan *plan_out, struct outlook *outlook);
 
 /* The same among these runs alone, which are on loan from the workload. */
 bool reclaim_loans(struct estate *estate, const struct workload *workload,

@@ -7,67 +7,37 @@
 #include "core/assign.h"
 #include "core/evaluate.h"
 #include "core/lifecycle.h"
-#include "core/manifest.h"
 #include "core/queue.h"
-#include "core/timeline.h"
 
-/* A pass that decided something is repeated; this often without anything new
- * from outside means that decisions chase each other, and time has to pass. */
-#define REPEATS_MAX 32
+/* Groups that are looked at in one step. */
+#define LOOKS_MAX 16
 /* Waiting workloads whose reasons go into one set. */
 #define REASONS_MAX 64
-/* Finished work stays in memory that long; then it is history. */
-#define KEEP_MS (24 * INT64_C(3600000))
 /* Finished workloads that leave in one set. */
 #define RETIRE_MAX 32
 /* Nodes are heard of without a change of the world: look again this often. */
 #define LOOK_MS INT64_C(1000)
-
-/* Requests that are equal get equal answers until something is given back,
- * and in a pass nothing is. */
-struct group_key {
-    struct ref project, user, class, pool, priority;
-    int64_t instances, cpu_milli, memory_mib, max_run_ms;
-    int64_t preemptible, kind, grace_ms, level;
-};
-struct group {
-    struct group_key key;
-    struct verdict verdict;
-    struct group *next;
-};
-#define GROUP_ROOM 1024
-/* Those at the head are the first to be booked: only they are counted for. */
-#define PASSED_MAX 4
 /* Bookings that one start can end. */
 #define DISPLACED_MAX 64
-
-struct chore {
-    struct ref workload;
-    enum schedule_what what;
-};
-
-struct pass {
-    struct arena *arena;
-    const struct estate *estate;
-    struct gate gate;
-    struct queue queue;
-    struct chore *dues;
-    size_t due_count, due_done;
-    struct group *groups[GROUP_ROOM];
-    struct ref passed[PASSED_MAX]; /* the first that wait in vain */
-    size_t passed_count;
-    uint64_t generation; /* of the world that it goes on from */
-    int64_t due_ms;
-    bool changed; /* it has decided something */
-    int repeats;
-    bool finished;
-};
+/* Shapes that are remembered. */
+#define SHAPES_MAX 4096
+/* Decisions without anything new from outside that are normal, for each
+ * workload; more mean that they chase each other. */
+#define DECISIONS_MAX 16
 
 struct scheduler {
-    struct arena *arena; /* of the estate */
+    struct arena *arena; /* of the estate and the queue */
     struct estate *estate;
+    struct queue *queue;
     uint64_t position; /* in the world's trail */
-    struct pass pass;
+    struct arena *shape_arena;
+    struct gate gate;
+    uint64_t shapes, shape_looks;
+    uint64_t generation; /* of the world, when the last decision is applied */
+    struct ref pending;  /* what the last set changes first, or none */
+    size_t decisions;    /* since something came from outside */
+    bool more;           /* the last step stopped before its end */
+    uint64_t surprises;
     struct schedule_decision last;
 };
 
@@ -77,15 +47,22 @@ scheduler_new(void)
     return memory_new(1, sizeof(struct scheduler));
 }
 
+static void
+forget(struct scheduler *scheduler)
+{
+    if (scheduler->arena != NULL)
+        arena_free(scheduler->arena);
+    if (scheduler->shape_arena != NULL)
+        arena_free(scheduler->shape_arena);
+    *scheduler = (struct scheduler){ .last = scheduler->last };
+}
+
 void
 scheduler_free(struct scheduler *scheduler)
 {
     if (scheduler == NULL)
         return;
-    if (scheduler->pass.arena != NULL)
-        arena_free(scheduler->pass.arena);
-    if (scheduler->arena != NULL)
-        arena_free(scheduler->arena);
+    forget(scheduler);
     free(scheduler);
 }
 
@@ -105,215 +82,102 @@ schedule_what_text(enum schedule_what what)
     return names[what];
 }
 
+/* How many decisions may follow each other without anything from outside. */
+static size_t
+decisions_max(const struct scheduler *scheduler)
+{
+    return DECISIONS_MAX *
+           (queue_count(scheduler->queue) + scheduler->estate->run_count + 4);
+}
+
 bool
 schedule_is_settled(const struct scheduler *scheduler)
 {
-    return scheduler->pass.repeats < REPEATS_MAX;
+    return scheduler->estate == NULL ||
+           scheduler->decisions < decisions_max(scheduler);
+}
+
+bool
+schedule_has_more(const struct scheduler *scheduler)
+{
+    return scheduler->more;
 }
 
 int64_t
 schedule_due_ms(const struct scheduler *scheduler)
 {
-    return scheduler->pass.finished ? scheduler->pass.due_ms : 0;
+    int64_t due_ms;
+
+    if (scheduler->queue == NULL || scheduler->more)
+        return 0;
+    due_ms = queue_due_ms(scheduler->queue);
+    return due_ms < scheduler->estate->now_ms + LOOK_MS
+               ? due_ms
+               : scheduler->estate->now_ms + LOOK_MS;
 }
 
-/* --- a pass begins --- */
-
-static void
-look_at(struct pass *pass, int64_t when_ms)
-{
-    if (when_ms > pass->estate->now_ms && when_ms < pass->due_ms)
-        pass->due_ms = when_ms;
-}
-
-static void
-add_due(struct pass *pass, struct ref workload, enum schedule_what what)
-{
-    pass->dues[pass->due_count++] = (struct chore){ workload, what };
-}
+/* --- the picture of the world --- */
 
 static bool
-is_history(const struct world *world, const struct workload *workload,
+can_follow(const struct scheduler *scheduler, const struct world *world,
            int64_t now_ms)
 {
-    if (!lifecycle_is_over(workload->state) ||
-        workload->ended_ms + KEEP_MS > now_ms)
-        return false;
-    world_each_child(world, KIND_INSTANCE, workload->object.self, ref)
-        if (world_instance(world, ref)->state != INSTANCE_RELEASED)
-            return false;
-    return true;
+    return scheduler->estate != NULL && scheduler->estate->world == world &&
+           now_ms >= scheduler->estate->now_ms &&
+           scheduler->position >= trail_begin(world) &&
+           scheduler->position <= trail_end(world);
 }
 
-/* Is a card held that nobody has any more, in the other mode? */
-static bool
-wants_cut(const struct world *world, struct ref workload)
-{
-    world_each_child(world, KIND_HOLD, workload, ref) {
-        const struct hold *hold = world_hold(world, ref);
-        const struct card *card = world_card(world, hold->card);
-
-        if (card != NULL && card->used_milli == 0 &&
-            card->handover != HANDOVER_FAILED &&
-            card->sliced != (hold->slice[0] != '\0'))
-            return true;
-    }
-    return false;
-}
-
-/* What time alone has brought: nominations that ran out, longest run times,
- * finished work that is old. */
-static void
-find_dues(struct pass *pass, const struct world *world, int64_t now_ms)
-{
-    pass->dues = arena_alloc(pass->arena, world_count(world, KIND_WORKLOAD) *
-                                              sizeof(*pass->dues));
-    world_each(world, KIND_WORKLOAD, ref) {
-        const struct workload *workload = world_workload(world, ref);
-        const struct hold *hold = world_hold(
-            world, world_first_child(world, KIND_HOLD, ref));
-        int64_t end_ms = workload->started_ms + workload->max_run_ms;
-
-        if (hold != NULL && hold->expires_ms <= now_ms)
-            add_due(pass, ref, SCHEDULE_EXPIRE);
-        else if ((workload->state == WORKLOAD_RUNNING ||
-                  workload->state == WORKLOAD_STARTING) &&
-                 workload->max_run_ms > 0 && workload->started_ms > 0 &&
-                 end_ms <= now_ms)
-            add_due(pass, ref, SCHEDULE_STOP);
-        else if (hold != NULL && wants_cut(world, ref))
-            add_due(pass, ref, SCHEDULE_CUT);
-        else if (is_history(world, workload, now_ms))
-            add_due(pass, ref, SCHEDULE_RETIRE);
-        if (hold != NULL)
-            look_at(pass, hold->expires_ms);
-        look_at(pass, booking_has(world, ref)
-                          ? booking_recall_ms(world, ref)
-                          : booking_due_ms(world, workload));
-        if (workload->max_run_ms > 0 && workload->started_ms > 0 &&
-            lifecycle_is_live(workload->state))
-            look_at(pass, end_ms);
-    }
-}
-
-/* Brings the estate up to the world; a new one when it cannot follow. */
+/* Brings estate and queue up to the world; new ones when they cannot follow. */
 static void
 follow(struct scheduler *scheduler, const struct world *world, int64_t now_ms)
 {
-    struct estate *estate = scheduler->estate;
     uint64_t end = trail_end(world);
 
-    if (estate != NULL && estate->world == world &&
-        now_ms >= estate->now_ms &&
-        scheduler->position >= trail_begin(world) &&
-        scheduler->position <= end) {
-        while (scheduler->position < end)
-            estate_note(estate, trail_at(world, scheduler->position++));
-        estate_settle(estate, now_ms);
-        return;
+    if (!can_follow(scheduler, world, now_ms)) {
+        forget(scheduler);
+        scheduler->arena = arena_new();
+        scheduler->estate = estate_new(scheduler->arena, world, now_ms);
+        scheduler->queue = queue_new(scheduler->arena, world);
+        scheduler->position = end;
     }
-    if (scheduler->arena != NULL)
-        arena_free(scheduler->arena);
-    scheduler->arena = arena_new();
-    scheduler->estate = estate_new(scheduler->arena, world, now_ms);
-    scheduler->position = end;
+    for (; scheduler->position < end; scheduler->position++) {
+        const struct trail_step *step =
+            trail_at(world, scheduler->position);
+
+        estate_note(scheduler->estate, step);
+        queue_note(scheduler->queue, step);
+    }
+    estate_settle(scheduler->estate, now_ms);
+    queue_settle(scheduler->queue, scheduler->estate);
 }
 
-bool
-schedule_is_true(struct scheduler *scheduler, const struct world *world,
-                 int64_t now_ms, const char **where_out)
+/* What shapes could be at all is remembered until nodes or cards change. */
+static struct gate *
+gate_of(struct scheduler *scheduler)
 {
-    follow(scheduler, world, now_ms);
-    return estate_is_true(scheduler->estate, where_out);
-}
+    struct estate *estate = scheduler->estate;
 
-static void
-pass_begin(struct scheduler *scheduler, const struct world *world,
-           int64_t now_ms)
-{
-    struct pass *pass = &scheduler->pass;
-
-    if (pass->arena != NULL)
-        arena_free(pass->arena);
-    memset(pass, 0, sizeof(*pass));
-    pass->arena = arena_new();
-    pass->due_ms = now_ms + LOOK_MS;
-    pass->generation = world_generation(world);
-    pass->estate = scheduler->estate;
-    find_dues(pass, world, now_ms);
-    gate_init(&pass->gate, world, &pass->estate->promised, now_ms,
-              pass->arena);
-    queue_init(&pass->queue, scheduler->estate, pass->arena);
-}
-
-/* --- groups --- */
-
-static bool
-group_key_of(const struct world *world, const struct workload *workload,
-             struct group_key *key)
-{
-    struct ref volume;
-
-    /* These depend on more than the request. */
-    if (manifest_volumes(world, workload->spec, &volume, 1) > 0 ||
-        (workload->attempt > 0 &&
-         workload->recovery == RECOVERY_SAME_POOL) ||
-        !ref_is_none(world_first_child(world, KIND_HOLD,
-                                       workload->object.self)) ||
-        booking_has(world, workload->object.self))
-        return false;
-    memset(key, 0, sizeof(*key));
-    key->project = workload->object.parent;
-    key->user = workload->user;
-    key->class = workload->class;
-    key->pool = workload->pool;
-    key->priority = workload->priority;
-    key->instances = workload->instances;
-    key->cpu_milli = workload->cpu_milli;
-    key->memory_mib = workload->memory_mib;
-    key->max_run_ms = workload->max_run_ms;
-    key->preemptible = workload->preemptible;
-    key->level = manifest_topology(workload->spec);
-    key->kind = workload->kind;
-    key->grace_ms = workload->grace_ms;
-    return true;
-}
-
-static struct group **
-group_place(struct pass *pass, const struct group_key *key)
-{
-    static const struct hash_key any = { 0, 0 }; /* order does not depend */
-
-    return &pass->groups[hash_bytes(&any, key, sizeof(*key)) % GROUP_ROOM];
-}
-
-static const struct verdict *
-group_find(struct pass *pass, const struct group_key *key)
-{
-    for (struct group *group = *group_place(pass, key); group != NULL;
-         group = group->next)
-        if (memcmp(&group->key, key, sizeof(*key)) == 0)
-            return &group->verdict;
-    return NULL;
-}
-
-static void
-group_add(struct pass *pass, const struct group_key *key,
-          const struct verdict *verdict)
-{
-    struct group *group = arena_alloc(pass->arena, sizeof(*group));
-
-    group->key = *key;
-    group->verdict = *verdict;
-    group->next = *group_place(pass, key);
-    *group_place(pass, key) = group;
+    if (scheduler->shape_arena == NULL ||
+        scheduler->shapes != estate->shapes ||
+        scheduler->shape_looks > SHAPES_MAX) {
+        if (scheduler->shape_arena != NULL)
+            arena_free(scheduler->shape_arena);
+        scheduler->shape_arena = arena_new();
+        scheduler->shapes = estate->shapes;
+        scheduler->shape_looks = 0;
+        gate_init(&scheduler->gate, estate->world, &estate->promised,
+                  estate->now_ms, scheduler->shape_arena);
+    }
+    scheduler->shape_looks++;
+    scheduler->gate.now_ms = estate->now_ms;
+    return &scheduler->gate;
 }
 
 /* --- steps --- */
 
 static void
-put_reason(struct changes *changes,
-           const struct workload *workload,
+put_reason(struct changes *changes, const struct workload *workload,
            const struct evaluation *evaluation)
 {
     struct ref self = workload->object.self;
@@ -345,40 +209,26 @@ give_up(struct changes *changes, struct ref ref, const char *why)
                changes->context.now_ms);
 }
 
-/* Does it wait for what others can take before it? */
-static bool
-can_be_passed(const struct evaluation *evaluation)
-{
-    enum reason reason = evaluation->verdict.reason;
-
-    return evaluation->act == ACT_WAIT &&
-           (reason == REASON_LIMIT || reason == REASON_CAPACITY ||
-            reason == REASON_FRAGMENTED || reason == REASON_HANDOVER ||
-            reason == REASON_NODE);
-}
-
+/* Who came before it and waits for the same pool was passed over. */
 static void
-note_passed(struct pass *pass, const struct workload *workload,
-            const struct evaluation *evaluation)
+count_passed(struct scheduler *scheduler, struct changes *changes,
+             const struct group *group, struct ref pool)
 {
-    if (pass->passed_count < PASSED_MAX &&
-        can_be_passed(evaluation) &&
-        !booking_has(pass->estate->world, workload->object.self))
-        pass->passed[pass->passed_count++] = workload->object.self;
-}
+    const struct platform *platform =
+        world_platform(changes->world, world_platform_ref(changes->world));
+    struct ref passed[QUEUE_PASSED_MAX];
+    size_t count = 0;
 
-/* One that came after them starts: counts for those that wait for the same
- * pool. */
-static void
-count_passed(struct pass *pass, struct changes *changes, struct ref pool)
-{
-    for (size_t i = 0; i < pass->passed_count; i++) {
+    if (platform->bypass_max > 0)
+        count = queue_passed(scheduler->queue, scheduler->estate, group,
+                             passed);
+    for (size_t i = 0; i < count; i++) {
         const struct workload *workload =
-            world_workload(changes->world, pass->passed[i]);
+            world_workload(changes->world, passed[i]);
 
-        if (workload != NULL &&
+        if (workload->bypassed < platform->bypass_max &&
             (ref_is_none(workload->pool) || ref_equal(workload->pool, pool)))
-            ((struct workload *)change_update(changes, pass->passed[i]))
+            ((struct workload *)change_update(changes, passed[i]))
                 ->bypassed++;
     }
 }
@@ -401,7 +251,7 @@ end_bookings(const struct estate *estate, struct changes *changes,
 
 static void
 carry_out(struct scheduler *scheduler, struct changes *changes,
-          const struct workload *workload,
+          const struct group *group, const struct workload *workload,
           const struct evaluation *evaluation)
 {
     const struct estate *estate = scheduler->estate;
@@ -410,61 +260,49 @@ carry_out(struct scheduler *scheduler, struct changes *changes,
     if (!ref_is_none(evaluation->from))
         give_up(changes, evaluation->from,
                 "what was kept for it went to work of a higher priority");
-    if (evaluation->act == ACT_ASSIGN) {
-        end_bookings(estate, changes, workload, evaluation);
-        assign_start(estate, changes, workload, &evaluation->request,
-                     &evaluation->plan.placement);
-        count_passed(&scheduler->pass, changes, evaluation->request.pool);
-        decided(scheduler, SCHEDULE_ASSIGN, self, 0);
-    } else if (evaluation->act == ACT_BOOK) {
+    if (evaluation->act == ACT_BOOK) {
         booking_put(estate, changes, workload, evaluation->request.class,
                     &evaluation->booking);
         reason_put(change_update(changes, self), &evaluation->verdict,
                    changes->context.now_ms);
         decided(scheduler, SCHEDULE_BOOK, self, 0);
+        return;
+    }
+    end_bookings(estate, changes, workload, evaluation);
+    if (evaluation->act == ACT_ASSIGN) {
+        assign_start(estate, changes, workload, &evaluation->request,
+                     &evaluation->plan.placement);
+        count_passed(scheduler, changes, group, evaluation->request.pool);
+        decided(scheduler, SCHEDULE_ASSIGN, self, 0);
     } else {
-        end_bookings(estate, changes, workload, evaluation);
         assign_nominate(estate, changes, workload, &evaluation->demand,
                         &evaluation->request, &evaluation->plan);
         decided(scheduler, SCHEDULE_NOMINATE, self, evaluation->plan.count);
     }
 }
 
-/* Looks at one workload.  False: it needs a set of its own, and comes back. */
+/* Looks at the first member of a group.  True when something was decided. */
 static bool
-look_at_workload(struct scheduler *scheduler, struct changes *changes,
-                 struct ref ref)
+look_at(struct scheduler *scheduler, struct changes *changes,
+        struct group *group)
 {
-    struct pass *pass = &scheduler->pass;
-    const struct workload *workload = world_workload(changes->world, ref);
+    const struct workload *workload = world_workload(
+        changes->world, (struct ref){ KIND_WORKLOAD, group->members[0] });
     struct evaluation evaluation = { 0 };
-    struct group_key key;
-    bool grouped = group_key_of(changes->world, workload, &key);
-    const struct verdict *known = grouped ? group_find(pass, &key) : NULL;
 
-    if (workload->next_try_ms > pass->estate->now_ms) {
-        look_at(pass, workload->next_try_ms);
+    evaluate_workload(gate_of(scheduler), scheduler->estate, workload,
+                      changes->arena, &evaluation);
+    if (evaluation.act != ACT_WAIT) {
+        carry_out(scheduler, changes, group, workload, &evaluation);
         return true;
     }
-    if (known != NULL) {
-        evaluation.verdict = *known;
-    } else {
-        evaluate_workload(&pass->gate, scheduler->estate, workload,
-                          changes->arena, &evaluation);
-        if (evaluation.act != ACT_WAIT) {
-            if (!change_is_empty(changes))
-                return false;
-            carry_out(scheduler, changes, workload, &evaluation);
-            return true;
-        }
-        note_passed(pass, workload, &evaluation);
-        if (grouped)
-            group_add(pass, &key, &evaluation.verdict);
+    if (evaluation.drop) { /* then it is looked at again, as one of others */
+        put_reason(changes, workload, &evaluation);
+        decided(scheduler, SCHEDULE_REASON, workload->object.self, 0);
+        return true;
     }
-    put_reason(changes, workload, &evaluation);
-    if (evaluation.drop) /* others are to see what it gives back */
-        decided(scheduler, SCHEDULE_REASON, ref, 0);
-    return true;
+    queue_judge(scheduler->queue, scheduler->estate, group, &evaluation);
+    return false;
 }
 
 /* Bindings and instances are history: they leave the memory, not the store. */
@@ -484,98 +322,200 @@ retire(struct changes *changes, struct ref ref)
 }
 
 static void
-retire_some(struct pass *pass, struct changes *changes)
+retire_some(struct scheduler *scheduler, struct changes *changes,
+            struct ref first)
 {
-    int count = 0;
+    const struct world *world = changes->world;
+    struct ref ref = first;
 
-    while (pass->due_done < pass->due_count && count++ < RETIRE_MAX &&
-           pass->dues[pass->due_done].what == SCHEDULE_RETIRE)
-        retire(changes, pass->dues[pass->due_done++].workload);
-}
+    for (int count = 1; !ref_is_none(ref); count++) {
+        const struct workload *workload = world_workload(world, ref);
 
-static void
-step_due(struct scheduler *scheduler, struct changes *changes)
-{
-    struct pass *pass = &scheduler->pass;
-    const struct chore due = pass->dues[pass->due_done];
-
-    decided(scheduler, due.what, due.workload, 0);
-    if (due.what == SCHEDULE_RETIRE) {
-        retire_some(pass, changes);
-        decided(scheduler, due.what, (struct ref){ 0 }, 0);
-        return;
+        if (!queue_is_history(world, workload)) {
+            queue_return(scheduler->queue);
+            return;
+        }
+        retire(changes, ref);
+        ref = count < RETIRE_MAX ? queue_overdue(scheduler->queue)
+                                 : (struct ref){ 0 };
     }
-    pass->due_done++;
-    if (due.what == SCHEDULE_EXPIRE)
-        give_up(changes, due.workload,
-                "what was kept for it did not become free in time");
-    else if (due.what == SCHEDULE_CUT)
-        assign_cut(changes, due.workload);
-    else
-        lifecycle_stop(changes, due.workload, WORKLOAD_CANCELLING,
-                       "max-run-time", NULL);
 }
 
-/* One set, or nothing and the pass is finished. */
+/* What time has brought to a workload. */
 static void
+step_overdue(struct scheduler *scheduler, struct changes *changes,
+             struct ref ref)
+{
+    const struct world *world = changes->world;
+    const struct workload *workload = world_workload(world, ref);
+
+    int64_t deadline_ms = queue_deadline(world, workload);
+
+    if (!ref_is_none(world_first_child(world, KIND_HOLD, ref)) &&
+        deadline_ms <= changes->context.now_ms) {
+        give_up(changes, ref,
+                "what was kept for it did not become free in time");
+        decided(scheduler, SCHEDULE_EXPIRE, ref, 0);
+    } else if (!ref_is_none(world_first_child(world, KIND_HOLD, ref))) {
+        assign_cut(changes, ref);
+        decided(scheduler, SCHEDULE_CUT, ref, 0);
+    } else if (queue_is_history(world, workload)) {
+        retire_some(scheduler, changes, ref);
+        decided(scheduler, SCHEDULE_RETIRE, (struct ref){ 0 }, 0);
+    } else {
+        lifecycle_stop(changes, ref, WORKLOAD_CANCELLING, "max-run-time",
+                       NULL);
+        decided(scheduler, SCHEDULE_STOP, ref, 0);
+    }
+}
+
+/* Tells waiting work what its group was told. */
+static bool
+step_reasons(struct scheduler *scheduler, struct changes *changes)
+{
+    const struct group *group;
+    struct ref ref = { 0 };
+
+    while (changes->count < REASONS_MAX &&
+           !ref_is_none(ref = queue_unsaid(scheduler->queue, &group))) {
+        const struct workload *workload =
+            world_workload(changes->world, ref);
+
+        if (reason_differs(workload, &group->verdict))
+            reason_put(change_update(changes, ref), &group->verdict,
+                       changes->context.now_ms);
+    }
+    if (change_is_empty(changes))
+        return false;
+    decided(scheduler, SCHEDULE_REASON,
+            changes->count == 1 ? changes->list[0].ref : (struct ref){ 0 }, 0);
+    return true;
+}
+
+/* Numbers in verdicts that stand may be others by now. */
+static bool
+step_faded(struct scheduler *scheduler, struct changes *changes,
+           struct group *group)
+{
+    if (!look_at(scheduler, changes, group))
+        return false;
+    scheduler->surprises++;
+    return true;
+}
+
+/* Puts one decision into the set; false when there is none, or not yet. */
+static bool
 step(struct scheduler *scheduler, struct changes *changes)
 {
-    struct pass *pass = &scheduler->pass;
-    struct ref ref;
+    struct queue *queue = scheduler->queue;
+    struct estate *estate = scheduler->estate;
+    struct group *group;
+    struct ref overdue;
 
     decided(scheduler, SCHEDULE_NOTHING, (struct ref){ 0 }, 0);
-    if (pass->due_done < pass->due_count) {
-        step_due(scheduler, changes);
-        return;
+    while (!ref_is_none(overdue = queue_overdue(queue))) {
+        step_overdue(scheduler, changes, overdue);
+        if (!change_is_empty(changes))
+            return true;
     }
-    while (!ref_is_none(ref = queue_take(&pass->queue, scheduler->estate))) {
-        if (!look_at_workload(scheduler, changes, ref)) {
-            queue_return(&pass->queue, scheduler->estate, ref);
-            break;
+    decided(scheduler, SCHEDULE_NOTHING, (struct ref){ 0 }, 0);
+    if (!schedule_is_settled(scheduler))
+        return false;
+    for (int looks = 0; looks < LOOKS_MAX; looks++) {
+        if ((group = queue_first(queue, estate)) != NULL) {
+            if (look_at(scheduler, changes, group))
+                return true;
+        } else if (step_reasons(scheduler, changes)) {
+            return true;
+        } else if ((group = queue_faded(queue, estate)) == NULL) {
+            return false;
+        } else if (step_faded(scheduler, changes, group)) {
+            return true;
         }
-        if (scheduler->last.what != SCHEDULE_NOTHING)
-            return;
-        if (changes->count >= REASONS_MAX)
-            break;
     }
-    if (!change_is_empty(changes))
-        decided(scheduler, SCHEDULE_REASON,
-                changes->count == 1 ? changes->list[0].ref
-                                    : (struct ref){ 0 },
-                0);
-    else
-        pass->finished = true;
+    scheduler->more = true;
+    return false;
+}
+
+/* A decision that was not applied: what it was about has to come up again.
+ * Else its first change is what follows in the trail. */
+static bool
+was_dropped(const struct scheduler *scheduler, const struct world *world)
+{
+    return !ref_is_none(scheduler->pending) && scheduler->estate != NULL &&
+           scheduler->estate->world == world &&
+           scheduler->position >= trail_begin(world) &&
+           (scheduler->position >= trail_end(world) ||
+            !ref_equal(trail_at(world, scheduler->position)->ref,
+                       scheduler->pending));
 }
 
 bool
 schedule_step(struct scheduler *scheduler, struct changes *changes)
 {
-    struct pass *pass = &scheduler->pass;
     uint64_t generation = world_generation(changes->world);
-    int64_t now_ms = changes->context.now_ms;
 
     assert(change_is_empty(changes));
-    if (pass->arena != NULL && pass->generation == generation &&
-        pass->estate->world == changes->world && pass->finished &&
-        now_ms < pass->due_ms && now_ms >= pass->estate->now_ms)
+    if (was_dropped(scheduler, changes->world))
+        forget(scheduler);
+    if (generation != scheduler->generation)
+        scheduler->decisions = 0;
+    scheduler->pending = (struct ref){ 0 };
+    scheduler->more = false;
+    follow(scheduler, changes->world, changes->context.now_ms);
+    scheduler->generation = generation;
+    if (!step(scheduler, changes))
         return false;
-    follow(scheduler, changes->world, now_ms);
-    if (pass->arena == NULL || pass->generation != generation ||
-        pass->estate != scheduler->estate || pass->finished)
-        pass_begin(scheduler, changes->world, now_ms);
-    step(scheduler, changes);
-    if (change_is_empty(changes) && pass->changed &&
-        pass->repeats < REPEATS_MAX) {
-        /* What was told early in a pass may be old by its end. */
-        int repeats = pass->repeats + 1;
-
-        pass_begin(scheduler, changes->world, now_ms);
-        pass->repeats = repeats;
-        step(scheduler, changes);
-    }
-    if (change_is_empty(changes))
-        return false;
-    pass->changed = true;
-    pass->generation = generation + 1;
+    for (size_t i = changes->count; i > 0; i--)
+        if (!ref_is_none(changes->list[i - 1].ref))
+            scheduler->pending = changes->list[i - 1].ref;
+    scheduler->more = true;
+    scheduler->generation = generation + 1;
+    scheduler->decisions++;
     return true;
+}
+
+/* --- is it true? --- */
+
+/* Would the first member of every group that is judged be told the same? */
+static const char *
+compare_verdicts(struct scheduler *scheduler, struct arena *arena)
+{
+    const struct world *world = scheduler->estate->world;
+
+    world_each(world, KIND_WORKLOAD, ref) {
+        const struct group *group = queue_group(scheduler->queue, ref);
+        struct evaluation evaluation = { 0 };
+
+        if (group == NULL || !group->judged || group->ready != QUEUE_NONE)
+            continue;
+        evaluate_workload(gate_of(scheduler), scheduler->estate,
+                          world_workload(world, ref), arena, &evaluation);
+        if (evaluation.act != ACT_WAIT)
+            return "who waits";
+        if (evaluation.drop)
+            return "a nomination that is over";
+        if (reason_differs(world_workload(world, ref), &evaluation.verdict))
+            return "why something waits";
+    }
+    return NULL;
+}
+
+bool
+schedule_is_true(struct scheduler *scheduler, const struct world *world,
+                 int64_t now_ms, const char **where_out)
+{
+    scoped_arena arena = arena_new();
+
+    *where_out = NULL;
+    if (!can_follow(scheduler, world, now_ms))
+        return true; /* it will be made anew */
+    if (scheduler->surprises > 0)
+        *where_out = "who was to be woken";
+    else if (scheduler->position == trail_end(world) && !scheduler->more &&
+             schedule_is_settled(scheduler))
+        *where_out = compare_verdicts(scheduler, arena);
+    if (*where_out == NULL && scheduler->position == trail_end(world))
+        (void)estate_is_true(scheduler->estate, where_out);
+    return *where_out == NULL;
 }

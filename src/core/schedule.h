@@ -7,11 +7,10 @@
 /*
  * Who starts next, where, and who has to make room?
  *
- * One pass looks at every waiting workload once, in the order of the queue.
- * A step is one decision of a pass.  Between two steps the caller applies the
- * set; the scheduler then goes on where it was.  When anything else changed
- * the world, or time brought something due, the next step begins a new pass.
- * The scheduler holds caches only: a new one decides the same.
+ * A step follows what has changed, looks at groups of equal waiting work that
+ * this could concern, in the order of the queue, and makes one decision at
+ * most.  The caller applies the set before the next step.  The scheduler holds
+ * caches only: a new one decides the same.
  */
 
 struct scheduler;
@@ -20,9 +19,12 @@ struct scheduler *scheduler_new(void);
 void scheduler_free(struct scheduler *scheduler);
 
 /* Puts the next decision into the (empty) set and returns true, or returns
- * false when there is nothing to decide now.  A set that is dropped instead
- * of applied only makes the next step start over. */
+ * false when it has found none.  A set that is dropped instead of applied only
+ * makes the next step start over. */
 bool schedule_step(struct scheduler *scheduler, struct changes *changes);
+/* Did the last step stop before it had looked at all?  A step is short; the
+ * caller goes on when it has time. */
+bool schedule_has_more(const struct scheduler *scheduler);
 
 enum schedule_what {
     SCHEDULE_NOTHING,
@@ -49,8 +51,9 @@ const char *schedule_what_text(enum schedule_what what);
  * or an event brings something new: a fault of the scheduler. */
 bool schedule_is_settled(const struct scheduler *scheduler);
 
-/* Is what it keeps of the world what a new one would find?  On false where_out
- * says what differs: for tests. */
+/* Is what it keeps of the world what a new one would find, and was nobody
+ * forgotten?  On false where_out says what differs: for tests, after a step
+ * that decided nothing. */
 bool schedule_is_true(struct scheduler *scheduler, const struct world *world,
                       int64_t now_ms, const char **where_out);
 

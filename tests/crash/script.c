@@ -247,7 +247,8 @@ run_schedule(struct loop *loop, struct arena *arena)
     struct error err;
 
     loop_touch(loop, world_first(loop_world(loop), KIND_NODE));
-    while (execute_deed(loop, arena, &deed, &err) == 1)
+    while (execute_deed(loop, arena, &deed, &err) == 1 ||
+           schedule_has_more(scheduler))
         ;
     scheduler_free(scheduler);
 }

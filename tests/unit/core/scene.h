@@ -280,7 +280,6 @@ scene_apply(struct scene *scene, struct changes *changes)
         scene_check_quota(scene->world, world_quota(scene->world, ref),
                           scene_before(refs, used, count, ref));
     scene_check(scene->world);
-    scene_check_scheduler(scene);
 }
 
 /* --- building --- */
@@ -575,7 +574,10 @@ scene_run(struct scene *scene)
         if (!schedule_step(scene->scheduler, changes)) {
             arena_free(scene->arena);
             scene->arena = NULL;
+            if (schedule_has_more(scene->scheduler))
+                continue;
             assert_true(schedule_is_settled(scene->scheduler));
+            scene_check_scheduler(scene);
             return;
         }
         last = schedule_last(scene->scheduler);

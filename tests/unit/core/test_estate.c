@@ -125,7 +125,7 @@ only_sites_that_are_other_are_touched(void **state)
 {
     struct yard yard;
     uint64_t before;
-    struct estate_pool pool;
+    struct estate_pulse pool;
 
     (void)state;
     yard_setup(&yard);

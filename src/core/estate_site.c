@@ -1,0 +1,367 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <string.h>
+
+#include "core/estate_private.h"
+
+/* Sites: what is free on a node, derived from its objects as a whole. */
+
+static void
+touch(struct estate *estate, uint32_t number, struct ref pool, bool better)
+{
+    estate->touched[estate->touched_count++ % ESTATE_TOUCHED] = number;
+    estate->pools =
+        estate_grow(estate, estate->pools, &estate->pool_room,
+                    (size_t)pool.index + 1, sizeof(*estate->pools));
+    estate->pools[pool.index].changed++;
+    estate->pools[pool.index].better += better;
+}
+
+/* The holds on a card: for whom, and the CPU and memory of instances that
+ * begin with one.  All cards of an instance lie on one node. */
+static void
+derive_holds(const struct estate *estate, struct site *site,
+             struct part *parts, size_t number)
+{
+    const struct world *world = estate->world;
+    struct part *part = &parts[number];
+
+    world_each_index(world, KIND_HOLD, 0, part->card, ref) {
+        struct ref workload_ref = world_parent(world, ref);
+        const struct workload *workload = world_workload(world, workload_ref);
+        const struct class *class =
+            workload != NULL ? world_class(world, workload->class) : NULL;
+        int64_t count = class != NULL && class->form == FORM_WHOLE &&
+                                class->count > 0
+                            ? class->count
+                            : 1;
+        int64_t before = 0;
+
+        part->hold_tenant = world_object(world, ref)->scope;
+        estate_cut_add(part, &part->cut.held, world_hold(world, ref)->slice,
+                       1);
+        if (workload == NULL)
+            continue;
+        for (size_t i = 0; count > 1 && i < number; i++)
+            if (parts[i].held_milli > 0)
+                world_each_index(world, KIND_HOLD, 0, parts[i].card, other)
+                    before += ref_equal(world_parent(world, other),
+                                        workload_ref);
+        if (before % count != 0)
+            continue;
+        site->held_cpu += workload->cpu_milli;
+        site->held_memory += workload->memory_mib;
+    }
+}
+
+static uint64_t
+model_of(const struct card *card)
+{
+    static const struct hash_key any = { 0, 0 }; /* nothing depends on it */
+
+    return hash_bytes(&any, card->vendor, strlen(card->vendor)) * 31 +
+           hash_bytes(&any, card->model, strlen(card->model));
+}
+
+static void
+derive_part(const struct estate *estate, uint32_t number, size_t first,
+            struct part *parts, size_t at)
+{
+    const struct card *card = world_card(estate->world, parts[at].card);
+    struct part *part = &parts[at];
+
+    part->memory_mib = card->memory_mib;
+    part->model = model_of(card);
+    part->site = number;
+    part->island = (uint32_t)(first + at);
+    part->health = card->health;
+    part->handover = card->handover;
+    part->missing = card->missing;
+    part->foreign = card->foreign;
+    part->last_tenant = card->last_tenant;
+    part->used_milli = card->used_milli;
+    part->used_memory_mib = card->used_memory_mib;
+    part->held_milli = card->held_milli;
+    part->held_memory_mib = card->held_memory_mib;
+    estate_cut_derive(estate, part, at > 0 ? part - 1 : NULL);
+    for (size_t i = 0; i < at; i++)
+        if (strcmp(world_card(estate->world, parts[i].card)->island,
+                   card->island) == 0) {
+            part->island = parts[i].island;
+            break;
+        }
+}
+
+static void
+add_tenant(const struct estate *estate, struct site *site, struct ref ref)
+{
+    const struct tenant *tenant = world_tenant(estate->world, ref);
+    struct ref *places[] = { &site->tenant, &site->secluded };
+    bool *more[] = { &site->shared, &site->secluded_more };
+
+    /* The smallest is kept, so that the order of the list does not matter. */
+    for (int i = 0; i < 2; i++) {
+        if (i == 1 && (tenant == NULL ||
+                       tenant->isolation == ISOLATION_NAMESPACE))
+            continue;
+        if (!ref_is_none(*places[i]) && !ref_equal(*places[i], ref))
+            *more[i] = true;
+        if (ref_is_none(*places[i]) || ref.index < places[i]->index)
+            *places[i] = ref;
+    }
+}
+
+static void
+derive_stay(struct estate *estate, struct site *site, struct part *parts,
+            size_t count, struct ref ref)
+{
+    const struct instance *instance = world_instance(estate->world, ref);
+    struct stay *stay = &estate->inside->stays[ref.index];
+    int64_t due_ms;
+    bool leaving = estate_is_leaving(estate, instance, &due_ms);
+
+    add_tenant(estate, site, instance->object.scope);
+    if (leaving) {
+        site->leaving_cpu += instance->cpu_milli;
+        site->leaving_memory += instance->memory_mib;
+        if (due_ms != 0 && due_ms != stay->due_ms) {
+            due_add(&estate->inside->due, due_ms, ref);
+            stay->due_ms = due_ms;
+        }
+    }
+    world_each_child(estate->world, KIND_BINDING, ref, child) {
+        const struct binding *binding = world_binding(estate->world, child);
+
+        if (binding->to_ms != 0)
+            continue;
+        for (size_t i = 0; i < count; i++) {
+            if (!ref_equal(parts[i].card, binding->card))
+                continue;
+            parts[i].tenant = instance->object.scope;
+            estate_cut_add(&parts[i], &parts[i].cut.used, binding->slice, 1);
+            if (leaving) {
+                estate_cut_add(&parts[i], &parts[i].cut.leaving,
+                               binding->slice, 1);
+                parts[i].leaving_milli += binding->milli;
+                parts[i].leaving_memory_mib += binding->memory_mib;
+            }
+        }
+    }
+}
+
+/* A site whose lease is over is looked at again and again, another one when
+ * its lease would be over. */
+static void
+derive_lease(struct estate *estate, uint32_t number, struct site *site,
+             const struct node *node)
+{
+    struct estate_inside *inside = estate->inside;
+    struct site_extra *extra = &inside->extras[number];
+    int64_t due_ms = node->seen_ms + inside->lease_ms + 1;
+
+    site->fresh = inside->lease_ms == 0 ||
+                  (node->seen_ms > 0 && estate->now_ms < due_ms);
+    if (inside->lease_ms == 0)
+        return;
+    if (!site->fresh) {
+        estate_mark(estate, &inside->stale, number);
+    } else if (extra->due_ms <= estate->now_ms) {
+        due_add(&inside->due, due_ms, site->node);
+        extra->due_ms = due_ms;
+    }
+}
+
+/* Are these the cards that lie in the site's places, in this order? */
+static bool
+same_cards(const struct estate *estate, const struct site *site,
+           const struct part *parts, size_t count)
+{
+    if (site->count != count)
+        return false;
+    for (size_t i = 0; i < count; i++)
+        if (!ref_equal(estate->parts[site->first + i].card, parts[i].card))
+            return false;
+    return true;
+}
+
+/* Gives the cards their places; the runs on the site have to find them. */
+static void
+lay_out(struct estate *estate, uint32_t number, const struct part *parts,
+        size_t count)
+{
+    struct estate_inside *inside = estate->inside;
+    struct site *site = &estate->sites[number];
+
+    for (size_t i = site->first; i < site->first + site->count; i++) {
+        uint32_t index = estate->parts[i].card.index;
+
+        if (inside->part_of[index] == i)
+            inside->part_of[index] = ESTATE_NONE;
+        memset(&estate->parts[i], 0, sizeof(*estate->parts));
+    }
+    if (count > site->room) {
+        site->room = site->room > 0 ? count * 2 : count;
+        site->first = estate->part_count;
+        estate->part_count += site->room;
+        estate->parts =
+            estate_grow(estate, estate->parts, &inside->part_room,
+                        estate->part_count, sizeof(*estate->parts));
+    }
+    site->count = count;
+    for (size_t i = 0; i < count; i++)
+        *estate_place(estate, &inside->part_of, &inside->part_of_room,
+                   parts[i].card.index) = (uint32_t)(site->first + i);
+    for (uint32_t stay = inside->extras[number].stays; stay != 0;
+         stay = inside->stays[stay].next)
+        estate_mark_run(estate, inside->stays[stay].workload);
+}
+
+/* The cards of a node in the order of seq, in scratch memory. */
+static struct part *
+list_cards(const struct estate *estate, struct ref node, struct arena *scratch,
+           size_t *count_out)
+{
+    struct part *parts;
+    size_t count = 0;
+
+    if (ref_is_none(node))
+        return NULL;
+    world_each_child(estate->world, KIND_CARD, node, ref)
+        count++;
+    parts = arena_alloc(scratch, count * sizeof(*parts));
+    *count_out = count;
+    count = 0;
+    world_each_child(estate->world, KIND_CARD, node, ref)
+        parts[count++].card = ref;
+    return parts;
+}
+
+static bool
+cut_is_better(const struct cut *old, const struct cut *new)
+{
+    uint32_t taken = old->used.taken | old->held.taken;
+
+    return old->card != new->card || old->on != new->on ||
+           (taken & ~(new->used.taken | new->held.taken)) != 0 ||
+           (new->leaving.taken & ~old->leaving.taken) != 0;
+}
+
+/* Could the part take anything now that it could not before?  Taking alone
+ * makes nothing better, nor does a start from a hold. */
+static bool
+part_is_better(const struct part *old, const struct part *new)
+{
+    int64_t milli = old->used_milli + old->held_milli;
+    int64_t memory = old->used_memory_mib + old->held_memory_mib;
+
+    return new->used_milli + new->held_milli < milli ||
+           new->used_memory_mib + new->held_memory_mib < memory ||
+           new->used_milli < old->used_milli ||
+           new->leaving_milli > old->leaving_milli ||
+           new->leaving_memory_mib > old->leaving_memory_mib ||
+           new->health != old->health || new->handover != old->handover ||
+           new->missing != old->missing || new->foreign != old->foreign ||
+           !ref_equal(new->last_tenant, old->last_tenant) ||
+           new->memory_mib != old->memory_mib || new->island != old->island ||
+           new->model != old->model || cut_is_better(&old->cut, &new->cut) ||
+           (!ref_is_none(old->tenant) &&
+            !ref_equal(old->tenant, new->tenant)) ||
+           (new->held_milli > 0 && !ref_is_none(old->hold_tenant) &&
+            !ref_equal(old->hold_tenant, new->hold_tenant));
+}
+
+static bool
+is_other_shape(const struct part *old, const struct part *new)
+{
+    return new->memory_mib != old->memory_mib || new->model != old->model;
+}
+
+static bool
+site_is_better(const struct site *old, const struct site *new)
+{
+    return new->used_cpu + new->held_cpu < old->used_cpu + old->held_cpu ||
+           new->used_memory + new->held_memory <
+               old->used_memory + old->held_memory ||
+           new->leaving_cpu > old->leaving_cpu ||
+           new->leaving_memory > old->leaving_memory ||
+           new->state != old->state || new->fresh != old->fresh ||
+           new->cpu_milli != old->cpu_milli ||
+           new->memory_mib != old->memory_mib ||
+           (!ref_is_none(old->tenant) &&
+            !ref_equal(old->tenant, new->tenant)) ||
+           (old->shared && !new->shared) ||
+           (!ref_is_none(old->secluded) &&
+            !ref_equal(old->secluded, new->secluded)) ||
+           (old->secluded_more && !new->secluded_more);
+}
+
+/* Puts the new picture in the place of the old one, and says so. */
+static void
+replace(struct estate *estate, uint32_t number, struct ref pool,
+        const struct site *next, const struct part *parts)
+{
+    struct site *site = &estate->sites[number];
+    struct part *places = &estate->parts[site->first];
+    bool forced = estate->inside->extras[number].forced;
+    bool better = forced || site_is_better(site, next);
+    bool other = forced || memcmp(site, next, sizeof(*next)) != 0;
+    bool shape = forced || site->cpu_milli != next->cpu_milli ||
+                 site->memory_mib != next->memory_mib;
+
+    estate->inside->extras[number].forced = false;
+    for (size_t i = 0; i < next->count; i++) {
+        if (memcmp(&places[i], &parts[i], sizeof(*parts)) == 0)
+            continue;
+        other = true;
+        better = better || part_is_better(&places[i], &parts[i]);
+        shape = shape || is_other_shape(&places[i], &parts[i]);
+        memcpy(&places[i], &parts[i], sizeof(*parts));
+    }
+    memcpy(site, next, sizeof(*next));
+    estate->shapes += shape;
+    if (other)
+        touch(estate, number, pool, better);
+}
+
+void
+estate_site_derive(struct estate *estate, uint32_t number,
+                   struct arena *scratch)
+{
+    struct estate_inside *inside = estate->inside;
+    struct ref ref = estate->sites[number].node;
+    const struct node *node = world_node(estate->world, ref);
+    struct ref pool = estate->sites[number].pool;
+    struct site *site, next;
+    size_t count = 0;
+    struct part *parts = list_cards(estate, ref, scratch, &count);
+
+    if (!same_cards(estate, &estate->sites[number], parts, count)) {
+        lay_out(estate, number, parts, count);
+        inside->extras[number].forced = true;
+    }
+    site = &estate->sites[number];
+    memset(&next, 0, sizeof(next));
+    next.node = ref;
+    next.first = site->first;
+    next.count = count;
+    next.room = site->room;
+    if (node != NULL) {
+        pool = next.pool = node->object.parent;
+        next.state = node->state;
+        next.cpu_milli = node->cpu_milli;
+        next.memory_mib = node->memory_mib;
+        next.used_cpu = node->used_cpu_milli;
+        next.used_memory = node->used_memory_mib;
+        derive_lease(estate, number, &next, node);
+    }
+    for (size_t i = 0; i < count; i++) {
+        derive_part(estate, number, site->first, parts, i);
+        if (parts[i].held_milli > 0)
+            derive_holds(estate, &next, parts, i);
+    }
+    for (uint32_t stay = inside->extras[number].stays; stay != 0;
+         stay = inside->stays[stay].next)
+        derive_stay(estate, &next, parts, count,
+                    (struct ref){ KIND_INSTANCE, stay });
+    replace(estate, number, pool, &next, parts);
+}
+

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef CORE_QUEUE_PRIVATE_H
+#define CORE_QUEUE_PRIVATE_H
+
+#include "core/queue.h"
+#include "core/table.h"
+
+/* The inside of the queue, for queue.c, queue_file.c and queue_wake.c. */
+
+#define POOL_BITS 64
+
+/* What is known of a workload, by the index of its ref. */
+struct member {
+    uint64_t seq; /* 0: nothing */
+    uint32_t group; /* QUEUE_NONE: it does not wait for its turn */
+    uint32_t at;    /* in the group's heap */
+    int64_t submitted_ms;
+    uint64_t told;  /* the group's verdict that it was told */
+    int64_t due_ms; /* the next reminder; 0: none */
+    int64_t book_ms; /* when its booking was considered; 0: not yet */
+};
+
+/* A set of indexes as a list. */
+struct bag {
+    uint32_t *list;
+    size_t count, room;
+    uint8_t *flags;
+    size_t flag_room;
+};
+
+struct queue {
+    struct arena *arena;
+    const struct world *world;
+    int64_t now_ms;
+    struct member *members;
+    size_t member_room;
+    struct group **groups;
+    size_t group_count, group_room; /* places */
+    size_t live_count, waiting;
+    struct bag free_groups;
+    struct table index; /* key -> place + 1 */
+    struct queue_tenant {
+        uint32_t first; /* group; QUEUE_NONE */
+        uint64_t set;   /* how often something was set anew in it */
+        uint64_t better; /* of its runs, when they were looked at last */
+    } *of_tenant; /* by index of the tenant */
+    size_t tenant_room;
+    uint32_t *ready; /* a heap by entry */
+    size_t ready_count, ready_room;
+    struct bag marked;  /* workloads to be filed anew */
+    struct bag tenants; /* where something was set anew */
+    struct bag unsaid;  /* groups with another verdict */
+    struct bag rouse;   /* groups to be made ready, or whose first is another */
+    struct bag late;    /* workloads that joined a judged group */
+    struct due due;     /* workloads; groups as refs of no kind */
+    struct overdue {
+        uint64_t seq;
+        struct ref ref;
+    } *overdue;
+    size_t overdue_count, overdue_done, overdue_room;
+    bool overdue_sorted;
+    /* what was there when it last looked */
+    bool all_better;
+    uint64_t all; /* how often something for all changed */
+    uint64_t bits_changed[POOL_BITS], bits_better[POOL_BITS];
+    uint64_t runs_changed;
+    uint64_t sets;
+    size_t abroad, eager; /* groups with such an outlook */
+    uint32_t front[QUEUE_PASSED_MAX]; /* first of those that are passable */
+    size_t front_count;
+    bool front_known;
+    uint32_t faded; /* where the search for faded groups goes on */
+    uint64_t faded_at; /* counters when it began */
+};
+
+
+/* A larger copy of a table in the arena; what is new is zero. */
+void *queue_grow(struct queue *queue, void *table, size_t *room, size_t need,
+                 size_t size);
+void queue_bag_add(struct queue *queue, struct bag *bag, uint32_t index);
+uint32_t queue_bag_take(struct bag *bag);
+struct queue_tenant *queue_tenant(struct queue *queue, struct ref tenant);
+struct member *queue_member(struct queue *queue, uint32_t index);
+
+/* Makes a group ready, in its place by what is true now. */
+void queue_wake(struct queue *queue, struct estate *estate, uint32_t group);
+void queue_unready(struct queue *queue, struct group *group);
+/* Puts one workload where it belongs now. */
+void queue_file(struct queue *queue, uint32_t index);
+void queue_add_overdue(struct queue *queue, struct ref ref);
+
+#endif
