@@ -27,8 +27,10 @@
     ",'limit':" INT_OR_NULL ",'never':" BOOL ",'quota':" TEXT
 #define EXPLAINED_QUOTA                                                        \
     OBJECT("'node':" TEXT ",'dimension':" TEXT ",'quota':" TEXT                \
-           ",'pool':" TEXT ",'class':" TEXT ",'need':" INT                     \
-           ",'guaranteed':" INT ",'limit':" INT_OR_NULL ",'used':" INT)
+           ",'pool':" TEXT ",'class':" TEXT ",'vendor':" TEXT                  \
+           ",'model':" TEXT ",'user':" TEXT ",'need':" INT                     \
+           ",'guaranteed':" INT ",'limit':" INT_OR_NULL ",'used':" INT         \
+           ",'raised_until_ms':" INT)
 #define EXPLAINED_FILTER                                                       \
     OBJECT("'filter':" TEXT ",'nodes':" INT ",'cards':" INT)
 #define EXPLAINED_POOL                                                         \

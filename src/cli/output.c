@@ -107,6 +107,7 @@ static const struct {
         { "GUARANTEED", "guaranteed", 'q', false },
         { "LIMIT", "limit", 'q', false }, { "USED", "used", 'q', false },
         { "POOL", "pool", 's', true }, { "CLASS", "class", 's', true },
+        { "MODEL", "model", 's', true }, { "USER", "user", 's', true },
         { "AGE", "created", 'a', false }, { 0 } } },
     { "workload",
       { NAME_COLUMN, { "KIND", "kind", 's', true },

@@ -419,6 +419,22 @@ lifecycle_starting(struct changes *changes, struct ref ref)
         refresh(changes, present->object.parent);
 }
 
+/* The longest run time counts from the start, not from the assignment. */
+static void
+count_from_start(struct changes *changes, struct ref ref)
+{
+    const struct instance *instance = instance_of(changes, ref);
+    const struct workload *workload = workload_of(changes, instance);
+
+    world_each_child(changes->world, KIND_BINDING, ref, at) {
+        const struct binding *binding = change_get(changes, at);
+
+        if (binding != NULL && binding->to_ms == 0 && binding->until_ms > 0)
+            ((struct binding *)change_update(changes, at))->until_ms =
+                workload->started_ms + workload->max_run_ms;
+    }
+}
+
 void
 lifecycle_started(struct changes *changes, struct ref ref)
 {
@@ -439,6 +455,7 @@ lifecycle_started(struct changes *changes, struct ref ref)
     if (workload->started_ms == 0)
         ((struct workload *)change_update(changes, instance->object.parent))
             ->started_ms = changes->context.now_ms;
+    count_from_start(changes, ref);
     refresh(changes, instance->object.parent);
 }
 

@@ -6,6 +6,7 @@
 #include "core/gate.h"
 #include "core/manifest.h"
 #include "core/quota.h"
+#include "core/scope.h"
 
 /* Tenants, units, projects, volumes and quotas. */
 
@@ -323,7 +324,7 @@ rules_create_quota(const struct edit *edit, void *image, struct error *err)
 
     if (!edit_has(edit, "limit"))
         quota->limit = AMOUNT_NONE;
-    return quota_check(edit->changes, quota, err);
+    return quota_check(edit->granted, edit->changes, quota, err);
 }
 
 int
@@ -331,14 +332,17 @@ rules_update_quota(const struct edit *edit, const void *before, void *image,
                    struct error *err)
 {
     (void)before;
-    return quota_check(edit->changes, image, err);
+    return quota_check(edit->granted, edit->changes, image, err);
 }
 
+/* Of the same scope, or of a subject in it? */
 static bool
-counts_the_same(const struct quota *a, const struct quota *b)
+leans_on(const struct quota *quota, const struct quota *above)
 {
-    return a->dimension == b->dimension && ref_equal(a->pool, b->pool) &&
-           ref_equal(a->class, b->class);
+    struct quota whole = *quota;
+
+    whole.user = above->user;
+    return scope_equal(&whole, above);
 }
 
 /* Guarantees below lean on the one that is to go. */
@@ -355,7 +359,7 @@ check_leaning(const struct edit *edit, struct ref ref, struct error *err)
         char id[ID_TEXT_MAX];
 
         if (ref_equal(at, ref) || other->guaranteed == 0 ||
-            !counts_the_same(quota, other) ||
+            !leans_on(other, quota) ||
             !world_is_below(edit->world, other->object.parent,
                             quota->object.parent))
             continue;

@@ -113,6 +113,24 @@ uint64_t world_revision(const struct world *world, struct ref scope);
 /* Counts change sets since the process started; for waiting on durability. */
 uint64_t world_generation(const struct world *world);
 
+/* Who used what at which price: the finest key that facts are summed by. */
+struct world_usage {
+    struct ref project, pool, class, user, priority;
+    char vendor[32];
+    char model[64];
+    int64_t meter; /* enum price_meter */
+    int64_t price_nano;
+};
+/* Card time or cost that is used or promised in the month of now: metered,
+ * running on, and reserved by longest run times; for another quota what is
+ * metered in that month. */
+int64_t world_committed(const struct world *world, const struct quota *quota,
+                        int64_t now_ms);
+
+/* Milli-cards of a pool that work of a priority class holds. */
+int64_t world_share(const struct world *world, struct ref priority,
+                    struct ref pool);
+
 /* --- soft state: kept in memory alone, lost at a restart --- */
 
 void world_touch_node(struct world *world, struct ref node, int64_t now_ms);
@@ -128,9 +146,8 @@ void world_load(struct world *world, const void *image);
 void world_load_counters(struct world *world, uint64_t seq);
 void world_load_revision(struct world *world, struct ref scope,
                          uint64_t revision);
-/* Month-to-date card time of a project (milli-card-ms), from facts. */
-void world_load_card_time(struct world *world, struct ref project,
-                          struct ref pool, struct ref class,
-                          int64_t month_ms, int64_t quantity);
+/* Month-to-date use, from facts. */
+void world_load_usage(struct world *world, const struct world_usage *of,
+                      int64_t month_ms, int64_t quantity);
 
 #endif

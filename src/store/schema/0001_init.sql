@@ -147,6 +147,12 @@ CREATE TABLE "priority" (
     "name" TEXT,
     "value" INTEGER,
     "preempt_across" INTEGER,
+    "roles" TEXT,
+    "project_classes" TEXT,
+    "kinds" TEXT,
+    "approval" INTEGER,
+    "share_permille" INTEGER,
+    "card_time" INTEGER,
     "live" INTEGER NOT NULL DEFAULT 1
 ) STRICT;
 CREATE TABLE "price" (
@@ -318,6 +324,8 @@ CREATE TABLE "ceiling" (
     "verbs" TEXT,
     "key_life_ms" INTEGER,
     "grant_life_ms" INTEGER,
+    "cards_milli" INTEGER,
+    "max_run_ms" INTEGER,
     "live" INTEGER NOT NULL DEFAULT 1
 ) STRICT;
 CREATE TABLE "deny" (
@@ -345,8 +353,18 @@ CREATE TABLE "quota" (
     "dimension" TEXT,
     "pool" TEXT,
     "class" TEXT,
+    "vendor" TEXT,
+    "model" TEXT,
+    "user" TEXT,
     "guaranteed" INTEGER,
     "limit" INTEGER,
+    "soft" INTEGER,
+    "action" TEXT,
+    "reclaim" INTEGER,
+    "raised_limit" INTEGER,
+    "raised_until_ms" INTEGER,
+    "raised_by" TEXT,
+    "raised_reason" TEXT,
     "live" INTEGER NOT NULL DEFAULT 1
 ) STRICT;
 CREATE TABLE "workload" (
@@ -396,6 +414,7 @@ CREATE TABLE "workload" (
     "checkpoint_ms" INTEGER,
     "card_time" INTEGER,
     "proof" TEXT,
+    "priority_rule" TEXT,
     "live" INTEGER NOT NULL DEFAULT 1
 ) STRICT;
 CREATE TABLE "instance" (
@@ -446,11 +465,16 @@ CREATE TABLE "binding" (
     "from_ms" INTEGER,
     "to_ms" INTEGER,
     "cut_ms" INTEGER,
+    "until_ms" INTEGER,
     "workload" TEXT,
     "project" TEXT,
     "user" TEXT,
     "pool" TEXT,
     "class" TEXT,
+    "priority" TEXT,
+    "vendor" TEXT,
+    "model" TEXT,
+    "price_nano" INTEGER,
     "live" INTEGER NOT NULL DEFAULT 1
 ) STRICT;
 CREATE TABLE "hold" (
@@ -571,7 +595,9 @@ CREATE TABLE "fact" (
     "project" TEXT,
     "user" TEXT,
     "workload" TEXT,
+    "priority" TEXT,
     "attempt" INTEGER,
+    "vendor" TEXT,
     "model" TEXT,
     "price_nano" INTEGER,
     "live" INTEGER NOT NULL DEFAULT 1
