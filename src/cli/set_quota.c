@@ -6,46 +6,6 @@
 #include "cli/fields.h"
 #include "cli/output.h"
 #include "cli/place.h"
-#include "core/model.h"
-
-#define MILLI_CARD_MS_PER_HOUR (INT64_C(1000) * 3600000)
-
-/* Amounts in the unit that people use for the dimension. */
-static int
-read_amount(const char *dimension, const char *text, int64_t *out,
-            struct error *err)
-{
-    bool is_milli = strcmp(dimension, "cards") == 0 ||
-                    strcmp(dimension, "cpu") == 0;
-
-    if (strcmp(text, "none") == 0) {
-        *out = -1;
-        return 0;
-    }
-    if (strcmp(dimension, "card_time") == 0) {
-        if (fields_milli(text, out, err) != 0)
-            return -1;
-        if (*out > USAGE_MAX / (MILLI_CARD_MS_PER_HOUR / 1000))
-            return error_set(err, ERROR_INVALID,
-                             "\"%.40s\" card-hours are too many", text);
-        *out *= MILLI_CARD_MS_PER_HOUR / 1000;
-        return 0;
-    }
-    if (strcmp(dimension, "cost") == 0)
-        return fields_nano(text, out, err);
-    if (is_milli)
-        return fields_milli(text, out, err);
-    if (strcmp(dimension, "memory") == 0 ||
-        strcmp(dimension, "accel_memory") == 0 ||
-        strcmp(dimension, "storage") == 0)
-        return fields_mib(text, out, err);
-    if (fields_milli(text, out, err) != 0)
-        return -1;
-    if (*out % 1000 != 0)
-        return error_set(err, ERROR_INVALID, "\"%.40s\" must be whole", text);
-    *out /= 1000;
-    return 0;
-}
 
 static int
 read_body(const struct cli *cli, json_t *body, struct error *err)
@@ -66,7 +26,7 @@ read_body(const struct cli *cli, json_t *body, struct error *err)
 
         if (text == NULL)
             continue;
-        if (read_amount(dimension, text, &amount, err) != 0)
+        if (fields_quota(dimension, text, &amount, err) != 0)
             return error_prefix(err, "--%s", amounts[i]);
         (void)json_object_set_new(body, amounts[i], json_integer(amount));
     }
@@ -215,4 +175,73 @@ const struct command command_set_quota = {
     .words_min = 1,
     .words_max = 1,
     .run = set_quota,
+};
+
+/* --- a limit for a time --- */
+
+static int
+raise_quota(struct cli *cli, struct error *err)
+{
+    struct client_call call = { .method = "POST" };
+    scoped_json body = json_object();
+    scoped_json list = NULL;
+    scoped_json answer = NULL;
+    const char *limit = cli_option(cli, "limit"), *time = cli_option(cli, "for");
+    const char *reason = cli_option(cli, "reason"), *collection;
+    struct narrow narrow;
+    const json_t *existing;
+    int64_t amount, for_ms;
+
+    if (limit == NULL || time == NULL || reason == NULL)
+        return error_set(err, ERROR_INVALID,
+                         "--limit, --for and --reason are needed");
+    if (fields_quota(cli->words[0], limit, &amount, err) != 0 ||
+        fields_duration(time, &for_ms, err) != 0 ||
+        read_narrow(cli, &narrow, err) != 0 ||
+        place_collection(cli, KIND_QUOTA, &collection, err) != 0 ||
+        client_list(cli, collection, 10000, &list, err) != 0)
+        return -1;
+    existing = find_existing(list, cli->words[0], &narrow);
+    if (existing == NULL)
+        return error_set(err, ERROR_NOT_FOUND,
+                         "there is no quota for %.40s there to raise",
+                         cli->words[0]);
+    (void)json_object_set_new(body, "limit", json_integer(amount));
+    (void)json_object_set_new(body, "for_ms", json_integer(for_ms));
+    (void)json_object_set_new(body, "reason", json_string(reason));
+    call.body = body;
+    call.path =
+        arena_printf(cli->arena, "%s/%s/raise", collection,
+                     json_string_value(json_object_get(existing, "id")));
+    if (client_send(cli, &call, &answer, err) != 0)
+        return -1;
+    output_done(cli, "quota", cli->words[0], "raised", answer);
+    return 0;
+}
+
+static const struct command_option raise_options[] = {
+    { "limit", 'l', "AMOUNT", "limit for that time" },
+    { "for", 0, "TIME", "how long: 90m, 2h, at most 7d; 0s: end it now" },
+    { "reason", 'r', "TEXT", "why; it shows to the node's people" },
+    { "in-pool", 0, "NAME", "only in this pool" },
+    { "of-class", 0, "NAME", "only of this class" },
+    { "of-vendor", 0, "NAME", "only cards of this vendor" },
+    { "of-model", 0, "NAME", "only cards of this model" },
+    { "of-user", 0, "NAME", "only this subject's work in the project" },
+    PLACE_OPTIONS,
+    { 0 },
+};
+
+const struct command command_raise_quota = {
+    .verb = "raise",
+    .noun = "quota",
+    .words = "DIMENSION",
+    .help = "Raise a limit for a time, above what quota allows (hero right).",
+    .more = "Needs a fresh proof of identity and, unless a platform admin "
+            "does it, a second\nperson. Each level has its own limit: raise "
+            "the project's and the tenant's.",
+    .options = raise_options,
+    .words_min = 1,
+    .words_max = 1,
+    .run = raise_quota,
 };

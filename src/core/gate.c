@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "core/governance.h"
 #include "core/manifest.h"
 
 /* A shape that was looked at in this pass. */
@@ -367,6 +368,8 @@ gate_check_pool(struct gate *gate, const struct workload *workload,
     demand_out->now_ms = gate->now_ms;
     return check_shape(gate, workload, pool, shape, verdict_out) &&
            check_volumes(gate, workload, pool, verdict_out) &&
+           governance_fits(gate->world, workload, demand_out, gate->now_ms,
+                           verdict_out) &&
            quota_fits(gate->world, demand_out, gate->promised, gate->now_ms,
                       verdict_out) &&
            (workload->preemptible ||

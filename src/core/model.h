@@ -364,6 +364,8 @@ enum reason {
     REASON_BACKOFF,     /* queued: start failed, waits before the next try */
     REASON_SUSPENDED,   /* tenant, project or user suspended */
     REASON_GEOMETRY,    /* queued: free, but no slice of that size fits */
+    REASON_APPROVAL,    /* held: its priority needs an approval */
+    REASON_GOVERNANCE,  /* gated: its priority class has had its share */
 };
 struct workload { /* below a project */
     struct object object;
@@ -495,6 +497,34 @@ struct alarm { /* below the object that it is about */
     char text[TEXT_MAX_SIZE];
     int64_t raised_ms;
     int64_t cleared_ms; /* 0 while it stands */
+};
+
+enum request_sort { REQUEST_QUOTA, REQUEST_RESERVATION, REQUEST_CLASS,
+                    REQUEST_PRIORITY };
+enum request_state { REQUEST_OPEN, REQUEST_GRANTED, REQUEST_DENIED,
+                     REQUEST_WITHDRAWN };
+/* "We need more", below the tenant, unit or project that needs it; the level
+ * above decides.  Kind "request"; a request that comes in is another thing. */
+struct wish {
+    struct object object;
+    int sort;  /* enum request_sort */
+    int state; /* enum request_state */
+    char reason[TEXT_MAX_SIZE];
+    int dimension;        /* quota: enum dimension */
+    struct ref pool;      /* quota, reservation */
+    struct ref class;     /* quota, reservation, class */
+    struct ref priority;  /* priority */
+    struct ref workload;  /* priority: for this one; none: for all to come */
+    char vendor[32];      /* quota */
+    char model[64];
+    struct ref user;      /* quota: of this subject in the project */
+    int64_t guaranteed;   /* quota; AMOUNT_NONE: as it is */
+    int64_t limit;        /* quota, reservation; AMOUNT_NONE: as it is */
+    int64_t from_ms, to_ms; /* reservation */
+    struct ref requester;
+    struct ref decider;
+    int64_t decided_ms;
+    char note[TEXT_MAX_SIZE]; /* of who decided */
 };
 
 struct receipt { /* below the subject */

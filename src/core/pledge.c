@@ -7,8 +7,8 @@
  *
  * A binding with a longest run time has booked all up to its end, an open one
  * uses more with each millisecond from its last metering on.  Both are kept
- * as sums for each quota and month, so a decision reads two entries however
- * many bindings there are.  Cost is nano x milli / (1000 x an hour) at the
+ * as sums for each quota or priority class and month, so a decision reads two
+ * entries however many bindings there are.  Cost is nano x milli / (1000 x an hour) at the
  * price of the assignment; the sums are exact, divided when read.
  */
 
@@ -17,14 +17,14 @@
 #define ALL_MONTHS INT64_C(-1)
 
 struct pledge_key {
-    struct id quota; /* never used again, unlike a slot */
+    struct id owner; /* never used again, unlike a slot */
     int64_t month_ms;
 };
 
 static struct pledge *
-find(const struct world *world, const struct quota *quota, int64_t month_ms)
+find(const struct world *world, const struct object *owner, int64_t month_ms)
 {
-    const struct pledge_key key = { quota->object.id, month_ms };
+    const struct pledge_key key = { owner->id, month_ms };
     const struct table_entry *entry =
         table_find(&world->pledge_index, &world->key, &key, sizeof(key));
 
@@ -32,9 +32,9 @@ find(const struct world *world, const struct quota *quota, int64_t month_ms)
 }
 
 static struct pledge *
-put(struct world *world, const struct quota *quota, int64_t month_ms)
+put(struct world *world, const struct object *owner, int64_t month_ms)
 {
-    const struct pledge_key key = { quota->object.id, month_ms };
+    const struct pledge_key key = { owner->id, month_ms };
     struct table_entry *entry =
         table_put(&world->pledge_index, &world->key, &key, sizeof(key));
 
@@ -48,7 +48,7 @@ put(struct world *world, const struct quota *quota, int64_t month_ms)
 }
 
 static void
-book(struct world *world, const struct quota *quota,
+book(struct world *world, const struct object *owner,
      const struct binding *binding, pledge_sum weight)
 {
     int64_t month = month_start(binding->cut_ms);
@@ -59,38 +59,38 @@ book(struct world *world, const struct quota *quota,
         int64_t to = binding->until_ms < next ? binding->until_ms : next;
 
         if (to > from)
-            put(world, quota, month)->booked += weight * (to - from);
+            put(world, owner, month)->booked += weight * (to - from);
         month = next;
     }
 }
 
 void
-pledge_add(struct world *world, const struct quota *quota,
+pledge_add(struct world *world, const struct object *owner, bool cost,
            const struct binding *binding, int sign)
 {
     pledge_sum weight = (pledge_sum)sign * binding->milli;
 
-    if (quota->dimension == DIMENSION_COST)
+    if (cost)
         weight *= binding->price_nano;
     if (binding->until_ms > 0) {
-        book(world, quota, binding, weight);
+        book(world, owner, binding, weight);
     } else {
         struct pledge *pledge =
-            put(world, quota, month_start(binding->cut_ms));
+            put(world, owner, month_start(binding->cut_ms));
 
         pledge->rate += weight;
         pledge->since += weight * binding->cut_ms;
-        put(world, quota, ALL_MONTHS)->rate += weight;
+        put(world, owner, ALL_MONTHS)->rate += weight;
     }
 }
 
 int64_t
-pledge_of(const struct world *world, const struct quota *quota,
+pledge_of(const struct world *world, const struct object *owner, bool cost,
           int64_t now_ms)
 {
     int64_t month_ms = month_start(now_ms);
-    const struct pledge *month = find(world, quota, month_ms);
-    const struct pledge *all = find(world, quota, ALL_MONTHS);
+    const struct pledge *month = find(world, owner, month_ms);
+    const struct pledge *all = find(world, owner, ALL_MONTHS);
     pledge_sum sum = 0, older = all != NULL ? all->rate : 0;
 
     if (month != NULL) {
@@ -98,7 +98,7 @@ pledge_of(const struct world *world, const struct quota *quota,
         older -= month->rate;
     }
     sum += older * (now_ms - month_ms);
-    if (quota->dimension == DIMENSION_COST)
+    if (cost)
         sum /= (pledge_sum)1000 * HOUR_MS;
     if (sum < 0)
         return 0;

@@ -159,4 +159,12 @@ int64_t quota_over(const struct world *world, const struct demand *demand,
 int quota_check(const struct granted *viewer, const struct changes *changes,
                 const struct quota *quota, struct error *err);
 
+/* A hero right: the limit of the quota that granted is about is raised for a
+ * time, 0 to 7 days from now, whatever the levels say; 0 ends it.  granted:
+ * quota.raise. */
+#define QUOTA_RAISE_MS_MAX (INT64_C(7) * 24 * 3600000)
+int quota_raise(const struct granted *granted, struct changes *changes,
+                int64_t limit, int64_t for_ms, const char *reason,
+                struct error *err);
+
 #endif

@@ -195,6 +195,7 @@ list_candidates(struct search *search)
             world_workload(estate->world, run->workload);
         struct candidate candidate = { .victim.run = (uint32_t)i };
 
+        run->demand.now_ms = estate->now_ms;
         if (fill_candidate(search, &candidate) &&
             is_useful(search, victim, run) &&
             find_rule(search, run, victim, &candidate))

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "core/gate.h"
+#include "core/governance.h"
 #include "core/manifest.h"
 #include "core/quota.h"
 #include "core/scope.h"
@@ -299,20 +300,28 @@ rules_update_workload(const struct edit *edit, const void *before,
                       void *image, struct error *err)
 {
     const struct workload *old = before;
-    const struct workload *workload = image;
+    struct workload *workload = image;
     const struct tenant *tenant =
         world_tenant(edit->world, old->object.scope);
 
     if (is_over(old))
         return error_set(err, ERROR_CONFLICT,
                          "the workload is over: nothing of it changes");
-    if (tenant == NULL ||
-        gate_allows_priority(edit->world, tenant, workload->priority))
+    if (tenant != NULL &&
+        !gate_allows_priority(edit->world, tenant, workload->priority))
+        return error_field(err, "/priority",
+                           "the priority is not among those that tenant %s "
+                           "may use",
+                           tenant->object.name);
+    if (ref_equal(old->priority, workload->priority))
         return 0;
-    return error_field(err, "/priority",
-                       "the priority is not among those that tenant %s may "
-                       "use",
-                       tenant->object.name);
+    if (governance_needs_approval(edit->world, workload->priority) ||
+        old->reason == REASON_APPROVAL)
+        return error_field(err, "/priority",
+                           "the priority needs an approval: cancel the work "
+                           "and submit it with that priority");
+    return governance_check(edit->world, edit->actor, workload, edit->now_ms,
+                            workload->priority_rule, err);
 }
 
 /* --- quotas --- */

@@ -51,13 +51,19 @@ static const char *const reason_names[] = {
     "policy",   "limit-never",   "limit",        "card-time",
     "priority", "capacity",      "fragmented",   "health",
     "handover", "node",          "reclaiming",   "backoff",
-    "suspended", "geometry",      NULL
+    "suspended", "geometry",     "approval",     "governance",
+    NULL
 };
 static const char *const instance_state_names[] = {
     "assigned", "starting", "running", "stopping",
     "exited",   "released", "lost",    NULL
 };
 static const char *const want_names[] = { "run", "notice", "stop", NULL };
+static const char *const request_sort_names[] = { "quota", "reservation",
+                                                  "class", "priority", NULL };
+static const char *const request_state_names[] = { "open", "granted",
+                                                   "denied", "withdrawn",
+                                                   NULL };
 static const char *const volume_state_names[] = { "new", "ready", "deleting",
                                                   "failed", NULL };
 static const char *const usage_names[] = {
@@ -402,6 +408,32 @@ static const struct field alarm_fields[] = {
     TIME(alarm, raised_ms, 0, "since"),
     TIME(alarm, cleared_ms, 0, "over since"),
 };
+static const struct field request_fields[] = {
+    ENUM(wish, sort, C | R, request_sort_names, "what is asked for"),
+    ENUM(wish, state, 0, request_state_names, "what became of it"),
+    TEXT(wish, reason, C | R, "why it is needed"),
+    ENUM(wish, dimension, C, dimension_names, "quota: of what"),
+    REF(wish, pool, C, KIND_POOL, "only in this pool"),
+    REF(wish, class, C, KIND_CLASS, "of this class"),
+    REF(wish, priority, C, KIND_PRIORITY, "this priority class"),
+    REF(wish, workload, 0, KIND_WORKLOAD,
+        "priority: the workload that waits for it"),
+    TEXT(wish, vendor, C, "quota: only cards of this vendor"),
+    TEXT(wish, model, C, "quota: only cards of this model"),
+    REF(wish, user, C, KIND_NONE,
+        "quota: only of this user or service account, in a project"),
+    INT(wish, guaranteed, C, AMOUNT_NONE, AMOUNT_MAX,
+        "quota: guarantee that is asked for; -1: as it is"),
+    INT(wish, limit, C, AMOUNT_NONE, USAGE_MAX,
+        "quota: limit that is asked for; reservation: its amount; -1: as it "
+        "is"),
+    TIME(wish, from_ms, C, "reservation: from"),
+    TIME(wish, to_ms, C, "reservation: up to, not including"),
+    REF(wish, requester, 0, KIND_NONE, "who asked"),
+    REF(wish, decider, FIELD_PLATFORM, KIND_NONE, "who decided"),
+    TIME(wish, decided_ms, 0, "when"),
+    TEXT(wish, note, 0, "what the decider said"),
+};
 static const struct field receipt_fields[] = {
     BYTES(receipt, key, FIELD_SECRET | FIELD_UNIQUE, "of the request's key"),
     BYTES(receipt, digest, FIELD_SECRET, "of the request"),
@@ -503,6 +535,10 @@ static const struct schema schemas[KIND_COUNT] = {
          "Storage of a project with a size limit that holds."),
     KIND(ALARM, alarm, "alarms", "al", LIFE_OBJECT,
          "Something that needs a person."),
+    [KIND_REQUEST] = { "request", "requests", "rq", LIFE_OBJECT,
+                       sizeof(struct wish), request_fields,
+                       COUNT(request_fields),
+                       "A wish for more than a node has." },
     KIND(RECEIPT, receipt, "receipts", "rc", LIFE_OBJECT,
          "The stored answer of an Idempotency-Key."),
     KIND(SOURCE, source, "sources", "so", LIFE_OBJECT,

@@ -150,13 +150,17 @@ tally_binding(struct world *world, const struct binding *binding, int sign)
             const struct quota *quota = world_slot(world, ref);
 
             if (is_pledged(quota) && scope_counts(quota, &use))
-                pledge_add(world, quota, binding, sign);
+                pledge_add(world, &quota->object,
+                           quota->dimension == DIMENSION_COST, binding, sign);
         }
     if (world_tenant(world, tenant) != NULL)
         ((struct tenant *)world_slot(world, tenant))->used_milli +=
             sign * binding->milli;
     tally_share(world, binding->priority, binding->pool,
                 sign * binding->milli);
+    if (world_priority(world, binding->priority) != NULL)
+        pledge_add(world, world_object(world, binding->priority), false,
+                   binding, sign);
 }
 
 static void
@@ -424,7 +428,8 @@ count_pledges(struct world *world, const struct quota *quota)
 
         if (binding->to_ms == 0 && scope_counts(quota, &use) &&
             world_is_below(world, binding->project, quota->object.parent))
-            pledge_add(world, quota, binding, 1);
+            pledge_add(world, &quota->object,
+                       quota->dimension == DIMENSION_COST, binding, 1);
     }
 }
 

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/month.h"
 #include "core/world_private.h"
 
 /* Keys of the tables; zeroed before filling, so that padding is equal. */
@@ -669,32 +668,4 @@ world_load_usage(struct world *world, const struct world_usage *of,
                  int64_t month_ms, int64_t quantity)
 {
     tally_usage(world, of, month_ms, quantity);
-}
-
-int64_t
-world_committed(const struct world *world, const struct quota *quota,
-                int64_t now_ms)
-{
-    int64_t sum =
-        quota->used_month_ms == month_start(now_ms) ? quota->used : 0;
-
-    if (quota->dimension == DIMENSION_CARD_TIME ||
-        quota->dimension == DIMENSION_COST)
-        sum += pledge_of(world, quota, now_ms);
-    return sum < USAGE_MAX ? sum : USAGE_MAX;
-}
-
-/* What a share is kept under. */
-struct share_key {
-    struct ref priority, pool;
-};
-
-int64_t
-world_share(const struct world *world, struct ref priority, struct ref pool)
-{
-    const struct share_key key = { priority, pool };
-    const struct table_entry *entry =
-        table_find(&world->shares, &world->key, &key, sizeof(key));
-
-    return entry != NULL ? (int64_t)entry->number : 0;
 }

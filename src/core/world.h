@@ -40,9 +40,8 @@ const void *world_get_kind(const struct world *world, enum kind kind,
     X(SESSION, session) X(ROLE, role) X(GRANT, grant) X(CEILING, ceiling)     \
     X(DENY, deny) X(QUOTA, quota) X(WORKLOAD, workload)                       \
     X(INSTANCE, instance) X(BINDING, binding) X(HOLD, hold)                   \
-    X(BOOKING, booking)                                                       \
-    X(VOLUME, volume) X(ALARM, alarm) X(RECEIPT, receipt)           \
-    X(SOURCE, source)
+    X(BOOKING, booking) X(VOLUME, volume) X(ALARM, alarm) X(REQUEST, wish)    \
+    X(RECEIPT, receipt) X(SOURCE, source)
 #define WORLD_GETTER(KIND, name)                                              \
     static inline const struct name *world_##name(const struct world *world,  \
                                                   struct ref ref)             \
@@ -127,6 +126,9 @@ struct world_usage {
 int64_t world_committed(const struct world *world, const struct quota *quota,
                         int64_t now_ms);
 
+/* Card time of work of a priority class, the same way. */
+int64_t world_priority_committed(const struct world *world, struct ref ref,
+                                 int64_t now_ms);
 /* Milli-cards of a pool that work of a priority class holds. */
 int64_t world_share(const struct world *world, struct ref priority,
                     struct ref pool);

@@ -90,10 +90,11 @@ void tally_forget(struct world *world, struct ref gone);
 void tally_quota(struct world *world, struct quota *quota);
 void tally_usage(struct world *world, const struct world_usage *of,
                  int64_t month_ms, int64_t quantity);
-/* What a live binding will still use of card time or cost. */
-void pledge_add(struct world *world, const struct quota *quota,
+/* What a live binding will still use of card time or cost, for a quota or a
+ * priority class. */
+void pledge_add(struct world *world, const struct object *owner, bool cost,
                 const struct binding *binding, int sign);
-int64_t pledge_of(const struct world *world, const struct quota *quota,
-                  int64_t now_ms);
+int64_t pledge_of(const struct world *world, const struct object *owner,
+                  bool cost, int64_t now_ms);
 
 #endif

@@ -539,6 +539,36 @@ CREATE TABLE "alarm" (
     "cleared_ms" INTEGER,
     "live" INTEGER NOT NULL DEFAULT 1
 ) STRICT;
+CREATE TABLE "request" (
+    "id" TEXT NOT NULL PRIMARY KEY,
+    "seq" INTEGER,
+    "version" INTEGER,
+    "revision" INTEGER,
+    "created_ms" INTEGER,
+    "updated_ms" INTEGER,
+    "parent" TEXT,
+    "name" TEXT,
+    "sort" TEXT,
+    "state" TEXT,
+    "reason" TEXT,
+    "dimension" TEXT,
+    "pool" TEXT,
+    "class" TEXT,
+    "priority" TEXT,
+    "workload" TEXT,
+    "vendor" TEXT,
+    "model" TEXT,
+    "user" TEXT,
+    "guaranteed" INTEGER,
+    "limit" INTEGER,
+    "from_ms" INTEGER,
+    "to_ms" INTEGER,
+    "requester" TEXT,
+    "decider" TEXT,
+    "decided_ms" INTEGER,
+    "note" TEXT,
+    "live" INTEGER NOT NULL DEFAULT 1
+) STRICT;
 CREATE TABLE "receipt" (
     "id" TEXT NOT NULL PRIMARY KEY,
     "seq" INTEGER,
