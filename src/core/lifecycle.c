@@ -219,6 +219,7 @@ struct outcome {
     bool all_good;  /* every one ran and ended with 0 */
     bool over_time; /* stopped for its longest run time */
     bool by_hand;   /* stopped by an operator */
+    bool by_quota;  /* stopped by its quota */
     const struct instance *failed; /* the first that failed by itself */
     int64_t bad_starts; /* attempts, all of the workload */
 };
@@ -256,6 +257,8 @@ outcome_of(const struct changes *changes, const struct workload *workload)
             outcome.over_time = true;
         if (strcmp(instance->want_reason, LIFECYCLE_BY_HAND) == 0)
             outcome.by_hand = true;
+        if (strcmp(instance->want_reason, LIFECYCLE_QUOTA) == 0)
+            outcome.by_quota = true;
         if (failed_by_itself(instance) &&
             (outcome.failed == NULL ||
              instance->ended_ms < outcome.failed->ended_ms))
@@ -369,6 +372,8 @@ settle(struct changes *changes, struct ref ref)
             submit_again(changes, ref, 0,
                          outcome.by_hand
                              ? "an operator took it off its cards"
+                         : outcome.by_quota
+                             ? "it was stopped by a quota that is used up"
                              : "it was stopped to make room for others");
     } else {
         settle_run(changes, ref, &outcome);

@@ -56,6 +56,7 @@ struct platform {
     int64_t tenant_limit_permille; /* limit of one tenant, of a pool */
     int64_t burst_factor_permille; /* default limit = factor x guaranteed */
     int64_t free_limit_milli;      /* default limit with guaranteed 0 */
+    int64_t tenant_guarantee_milli; /* of a new tenant, when there is room */
     int64_t max_run_default_ms;    /* 0: none */
     int64_t min_run_ms; /* before a second preemption, except for guarantee */
     int64_t restart_max;

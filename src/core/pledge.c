@@ -86,7 +86,7 @@ pledge_add(struct world *world, const struct object *owner, bool cost,
 
 int64_t
 pledge_of(const struct world *world, const struct object *owner, bool cost,
-          int64_t now_ms)
+          bool booked, int64_t now_ms)
 {
     int64_t month_ms = month_start(now_ms);
     const struct pledge *month = find(world, owner, month_ms);
@@ -94,7 +94,9 @@ pledge_of(const struct world *world, const struct object *owner, bool cost,
     pledge_sum sum = 0, older = all != NULL ? all->rate : 0;
 
     if (month != NULL) {
-        sum += month->booked + month->rate * now_ms - month->since;
+        sum += month->rate * now_ms - month->since;
+        if (booked)
+            sum += month->booked;
         older -= month->rate;
     }
     sum += older * (now_ms - month_ms);

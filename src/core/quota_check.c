@@ -364,6 +364,8 @@ check_claims(const struct check *check, struct error *err)
 
         world_each(check->world, KIND_TENANT, tenant)
             sum = quota_plus(sum, claim_of(check, tenant, &extents[i]));
+        if (world_get(check->world, self->object.parent) == NULL)
+            sum = quota_plus(sum, own); /* a tenant that is being made */
         if (sum <= have)
             continue;
         (void)error_set(err, ERROR_QUOTA,

@@ -112,6 +112,28 @@ settle_tenant(const struct edit *edit, struct tenant *tenant,
                              "priorities", err);
 }
 
+/* A new tenant is guaranteed a little, while that is there to be promised. */
+static void
+give_guarantee(const struct edit *edit, const struct tenant *tenant)
+{
+    const struct platform *platform =
+        world_platform(edit->world, world_platform_ref(edit->world));
+    struct quota trial = { .object.parent = tenant->object.self,
+                           .dimension = DIMENSION_CARDS,
+                           .guaranteed = platform->tenant_guarantee_milli,
+                           .limit = AMOUNT_NONE };
+    struct error ignored;
+    struct quota *quota;
+
+    if (trial.guaranteed == 0 ||
+        quota_check(NULL, edit->changes, &trial, &ignored) != 0)
+        return;
+    quota = change_create(edit->changes, KIND_QUOTA, tenant->object.self, "");
+    quota->dimension = trial.dimension;
+    quota->guaranteed = trial.guaranteed;
+    quota->limit = trial.limit;
+}
+
 /* Deleted tenants keep their row, so the highest number is never lost. */
 int
 rules_create_tenant(const struct edit *edit, void *image, struct error *err)
@@ -125,7 +147,10 @@ rules_create_tenant(const struct edit *edit, void *image, struct error *err)
             tenant->number = number;
     }
     tenant->number++;
-    return settle_tenant(edit, tenant, err);
+    if (settle_tenant(edit, tenant, err) != 0)
+        return -1;
+    give_guarantee(edit, tenant);
+    return 0;
 }
 
 int

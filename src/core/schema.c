@@ -113,6 +113,9 @@ static const struct field platform_fields[] = {
         "default limit as a multiple of the guarantee, permille"),
     AMOUNT(platform, free_limit_milli, U,
            "default card limit without a guarantee, milli-cards"),
+    AMOUNT(platform, tenant_guarantee_milli, U,
+           "guarantee of a new tenant while the estate has room, "
+           "milli-cards"),
     AMOUNT(platform, max_run_default_ms, U, "default run time, ms; 0: none"),
     AMOUNT(platform, min_run_ms, U, "run time before a second preemption, ms"),
     INT(platform, restart_max, U, 0, 1000, "most restarts of a workload"),

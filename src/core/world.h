@@ -126,6 +126,9 @@ struct world_usage {
 int64_t world_committed(const struct world *world, const struct quota *quota,
                         int64_t now_ms);
 
+/* The same without what is reserved: used by now. */
+int64_t world_spent(const struct world *world, const struct quota *quota,
+                    int64_t now_ms);
 /* Card time of work of a priority class, the same way. */
 int64_t world_priority_committed(const struct world *world, struct ref ref,
                                  int64_t now_ms);

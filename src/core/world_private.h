@@ -94,7 +94,9 @@ void tally_usage(struct world *world, const struct world_usage *of,
  * priority class. */
 void pledge_add(struct world *world, const struct object *owner, bool cost,
                 const struct binding *binding, int sign);
+/* booked: with what longest run times have reserved; else what open work has
+ * used since it was metered. */
 int64_t pledge_of(const struct world *world, const struct object *owner,
-                  bool cost, int64_t now_ms);
+                  bool cost, bool booked, int64_t now_ms);
 
 #endif

@@ -4,9 +4,9 @@
 
 /* What is used and promised, as world.h tells it. */
 
-int64_t
-world_committed(const struct world *world, const struct quota *quota,
-                int64_t now_ms)
+static int64_t
+month_use(const struct world *world, const struct quota *quota, bool booked,
+          int64_t now_ms)
 {
     int64_t sum =
         quota->used_month_ms == month_start(now_ms) ? quota->used : 0;
@@ -14,8 +14,22 @@ world_committed(const struct world *world, const struct quota *quota,
     if (quota->dimension == DIMENSION_CARD_TIME ||
         quota->dimension == DIMENSION_COST)
         sum += pledge_of(world, &quota->object,
-                         quota->dimension == DIMENSION_COST, now_ms);
+                         quota->dimension == DIMENSION_COST, booked, now_ms);
     return sum < USAGE_MAX ? sum : USAGE_MAX;
+}
+
+int64_t
+world_committed(const struct world *world, const struct quota *quota,
+                int64_t now_ms)
+{
+    return month_use(world, quota, true, now_ms);
+}
+
+int64_t
+world_spent(const struct world *world, const struct quota *quota,
+            int64_t now_ms)
+{
+    return month_use(world, quota, false, now_ms);
 }
 
 int64_t
@@ -29,7 +43,7 @@ world_priority_committed(const struct world *world, struct ref ref,
         return 0;
     if (priority->used_month_ms == month_start(now_ms))
         sum = priority->used;
-    sum += pledge_of(world, &priority->object, false, now_ms);
+    sum += pledge_of(world, &priority->object, false, true, now_ms);
     return sum < USAGE_MAX ? sum : USAGE_MAX;
 }
 

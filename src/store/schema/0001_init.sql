@@ -29,6 +29,7 @@ CREATE TABLE "platform" (
     "tenant_limit_permille" INTEGER,
     "burst_factor_permille" INTEGER,
     "free_limit_milli" INTEGER,
+    "tenant_guarantee_milli" INTEGER,
     "max_run_default_ms" INTEGER,
     "min_run_ms" INTEGER,
     "restart_max" INTEGER,
