@@ -75,6 +75,13 @@ HANDLER_READ(work_queue_all)
 HANDLER_READ(work_history_read)
 HANDLER_HISTORY(work_history)
 
+/* requests.c: wishes for more, and limits raised for a time */
+HANDLER_READ(requests_whatif)
+HANDLER_WRITE(requests_grant)
+HANDLER_WRITE(requests_deny)
+HANDLER_WRITE(requests_withdraw)
+HANDLER_WRITE(requests_raise)
+
 /* logs.c */
 HANDLER_READ(logs_read)
 
@@ -112,6 +119,8 @@ extern const struct body_field first_admin_body[];
 extern const struct body_field stepup_body[];
 extern const struct body_field password_body[];
 extern const struct body_field take_off_body[];
+extern const struct body_field note_body[];
+extern const struct body_field raise_body[];
 extern const struct body_field whatif_body[];
 
 #endif

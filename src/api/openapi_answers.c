@@ -27,8 +27,10 @@
     ",'limit':" INT_OR_NULL ",'never':" BOOL ",'quota':" TEXT
 #define EXPLAINED_QUOTA                                                        \
     OBJECT("'node':" TEXT ",'dimension':" TEXT ",'quota':" TEXT                \
-           ",'pool':" TEXT ",'class':" TEXT ",'need':" INT                     \
-           ",'guaranteed':" INT ",'limit':" INT_OR_NULL ",'used':" INT)
+           ",'pool':" TEXT ",'class':" TEXT ",'vendor':" TEXT                  \
+           ",'model':" TEXT ",'user':" TEXT ",'need':" INT                     \
+           ",'guaranteed':" INT ",'limit':" INT_OR_NULL ",'used':" INT         \
+           ",'raised_until_ms':" INT)
 #define EXPLAINED_FILTER                                                       \
     OBJECT("'filter':" TEXT ",'nodes':" INT ",'cards':" INT)
 #define EXPLAINED_POOL                                                         \
@@ -133,6 +135,12 @@ static const struct openapi_answer answers[] = {
       OBJECT("'items':" LIST_OF(REF("workload")) ",'next':" TEXT_OR_NULL),
       0 },
     { "POST", "/cancel", 200, JSON_TYPE, REF("workload"), 0 },
+    { "POST", "/take-off", 200, JSON_TYPE, REF("workload"), 0 },
+    { "POST", "/raise", 200, JSON_TYPE, REF("quota"), 0 },
+    { "POST", "/grant", 200, JSON_TYPE, REF("request"), 0 },
+    { "POST", "/deny", 200, JSON_TYPE, REF("request"), 0 },
+    { "POST", "/withdraw", 200, JSON_TYPE, REF("request"), 0 },
+    { "GET", "/what-if", 200, JSON_TYPE, FORECAST, 0 },
     { "POST", "/hold", 200, JSON_TYPE, REF("workload"), 0 },
     { "POST", "/release", 200, JSON_TYPE, REF("workload"), 0 },
     { "GET", "/explain", 200, JSON_TYPE, EXPLAINED, 0 },

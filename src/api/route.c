@@ -42,6 +42,17 @@ const struct body_field whatif_body[] = {
     {NULL, BODY_TEXT, false, NULL},
 };
 
+const struct body_field note_body[] = {
+    {"note", BODY_TEXT, false, "for who asked"},
+    {NULL, BODY_TEXT, false, NULL},
+};
+const struct body_field raise_body[] = {
+    {"limit", BODY_INT, true, "limit in force for that time"},
+    {"for_ms", BODY_INT, true, "how long, ms; 0: it ends now"},
+    {"reason", BODY_TEXT, true, "why"},
+    {NULL, BODY_TEXT, false, NULL},
+};
+
 /* clang-format off */
 #define READ(m, p, v, k, f, q, h, hist, s)                                    \
     {.method = #m, .path = ROUTE_ROOT p, .form = ROUTE_READ,                  \

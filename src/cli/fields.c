@@ -218,3 +218,41 @@ fields_mib(const char *text, int64_t *out, struct error *err)
 
     return with_unit(text, "mgt", factors, "512m or 4g (MiB, GiB)", out, err);
 }
+
+#define MILLI_CARD_MS_PER_HOUR (INT64_C(1000) * 3600000)
+
+int
+fields_quota(const char *dimension, const char *text, int64_t *out,
+            struct error *err)
+{
+    bool is_milli = strcmp(dimension, "cards") == 0 ||
+                    strcmp(dimension, "cpu") == 0;
+
+    if (strcmp(text, "none") == 0) {
+        *out = -1;
+        return 0;
+    }
+    if (strcmp(dimension, "card_time") == 0) {
+        if (fields_milli(text, out, err) != 0)
+            return -1;
+        if (*out > USAGE_MAX / (MILLI_CARD_MS_PER_HOUR / 1000))
+            return error_set(err, ERROR_INVALID,
+                             "\"%.40s\" card-hours are too many", text);
+        *out *= MILLI_CARD_MS_PER_HOUR / 1000;
+        return 0;
+    }
+    if (strcmp(dimension, "cost") == 0)
+        return fields_nano(text, out, err);
+    if (is_milli)
+        return fields_milli(text, out, err);
+    if (strcmp(dimension, "memory") == 0 ||
+        strcmp(dimension, "accel_memory") == 0 ||
+        strcmp(dimension, "storage") == 0)
+        return fields_mib(text, out, err);
+    if (fields_milli(text, out, err) != 0)
+        return -1;
+    if (*out % 1000 != 0)
+        return error_set(err, ERROR_INVALID, "\"%.40s\" must be whole", text);
+    *out /= 1000;
+    return 0;
+}

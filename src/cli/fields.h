@@ -29,4 +29,8 @@ int fields_nano(const char *text, int64_t *out, struct error *err);
 void fields_amount(const char *dimension, int64_t amount, char *text,
                    size_t room);
 
+/* An amount of a quota's dimension in the unit that people use, "none": -1. */
+int fields_quota(const char *dimension, const char *text, int64_t *out,
+                 struct error *err);
+
 #endif

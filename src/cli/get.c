@@ -91,10 +91,20 @@ const struct command command_get = {
             "Nouns: pools, nodes, cards, jointokens, classes, priorities, "
             "prices, tenants,\nunits, projects, users, serviceaccounts, "
             "apikeys, sessions, roles, grants,\nceilings, denies, quotas, "
-            "workloads, instances, volumes, alarms. Singular works too;\n"
+            "workloads, instances, volumes, alarms, requests. Singular works too;\n"
             "`bulkhead nouns` says what they are.",
     .options = options,
     .words_min = 1,
     .words_max = 2,
+    .run = get,
+};
+
+const struct command command_list_of = {
+    .verb = "list",
+    .words = "NOUN",
+    .help = "Show objects: get without a name.",
+    .options = options,
+    .words_min = 1,
+    .words_max = 1,
     .run = get,
 };

@@ -107,6 +107,7 @@ static const struct {
         { "GUARANTEED", "guaranteed", 'q', false },
         { "LIMIT", "limit", 'q', false }, { "USED", "used", 'q', false },
         { "POOL", "pool", 's', true }, { "CLASS", "class", 's', true },
+        { "MODEL", "model", 's', true }, { "USER", "user", 's', true },
         { "AGE", "created", 'a', false }, { 0 } } },
     { "workload",
       { NAME_COLUMN, { "KIND", "kind", 's', true },
@@ -143,6 +144,16 @@ static const struct {
         { "RAISED", "raised_ms", 't', false },
         { "CLEARED", "cleared_ms", 't', false },
         { "TEXT", "text", 's', false }, { 0 } } },
+    { "request",
+      { { "NAME", "id", 's', false }, { "FOR", "parent", 's', false },
+        { "SORT", "sort", 's', false }, { "STATE", "state", 's', false },
+        { "DIMENSION", "dimension", 's', true },
+        { "GUARANTEED", "guaranteed", 'q', true },
+        { "LIMIT", "limit", 'q', true },
+        { "CLASS", "class", 's', true },
+        { "PRIORITY", "priority", 's', true },
+        { "REASON", "reason", 's', false }, { "NOTE", "note", 's', false },
+        { "AGE", "created", 'a', false }, { 0 } } },
 };
 
 const struct column *

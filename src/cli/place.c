@@ -24,6 +24,7 @@ levels_of(enum kind kind)
     case KIND_QUOTA:
     case KIND_DENY:
     case KIND_ALARM:
+    case KIND_REQUEST:
         return LEVEL_PLATFORM | LEVEL_TENANT | LEVEL_UNIT | LEVEL_PROJECT;
     case KIND_USER:
     case KIND_ROLE:

@@ -6,58 +6,27 @@
 #include "cli/fields.h"
 #include "cli/output.h"
 #include "cli/place.h"
-#include "core/model.h"
-
-#define MILLI_CARD_MS_PER_HOUR (INT64_C(1000) * 3600000)
-
-/* Amounts in the unit that people use for the dimension. */
-static int
-read_amount(const char *dimension, const char *text, int64_t *out,
-            struct error *err)
-{
-    bool is_milli = strcmp(dimension, "cards") == 0 ||
-                    strcmp(dimension, "cpu") == 0;
-
-    if (strcmp(text, "none") == 0) {
-        *out = -1;
-        return 0;
-    }
-    if (strcmp(dimension, "card_time") == 0) {
-        if (fields_milli(text, out, err) != 0)
-            return -1;
-        if (*out > AMOUNT_MAX / (MILLI_CARD_MS_PER_HOUR / 1000))
-            return error_set(err, ERROR_INVALID,
-                             "\"%.40s\" card-hours are too many", text);
-        *out *= MILLI_CARD_MS_PER_HOUR / 1000;
-        return 0;
-    }
-    if (is_milli)
-        return fields_milli(text, out, err);
-    if (strcmp(dimension, "memory") == 0 ||
-        strcmp(dimension, "accel_memory") == 0 ||
-        strcmp(dimension, "storage") == 0)
-        return fields_mib(text, out, err);
-    if (fields_milli(text, out, err) != 0)
-        return -1;
-    if (*out % 1000 != 0)
-        return error_set(err, ERROR_INVALID, "\"%.40s\" must be whole", text);
-    *out /= 1000;
-    return 0;
-}
 
 static int
 read_body(const struct cli *cli, json_t *body, struct error *err)
 {
-    static const char *const amounts[] = { "guaranteed", "limit" };
+    static const char *const amounts[] = { "guaranteed", "limit", "soft" };
     const char *dimension = cli->words[0];
+    const char *action = cli_option(cli, "action");
+    const char *reclaim = cli_option(cli, "reclaim");
 
-    for (size_t i = 0; i < 2; i++) {
+    if (action != NULL)
+        (void)json_object_set_new(body, "action", json_string(action));
+    if (reclaim != NULL)
+        (void)json_object_set_new(body, "reclaim",
+                                  json_boolean(strcmp(reclaim, "no") != 0));
+    for (size_t i = 0; i < 3; i++) {
         const char *text = cli_option(cli, amounts[i]);
         int64_t amount;
 
         if (text == NULL)
             continue;
-        if (read_amount(dimension, text, &amount, err) != 0)
+        if (fields_quota(dimension, text, &amount, err) != 0)
             return error_prefix(err, "--%s", amounts[i]);
         (void)json_object_set_new(body, amounts[i], json_integer(amount));
     }
@@ -69,7 +38,7 @@ same(const json_t *item, const char *field, const char *wish)
 {
     const char *value = json_string_value(json_object_get(item, field));
 
-    return wish == NULL ? value == NULL
+    return wish == NULL ? value == NULL || value[0] == '\0'
                         : value != NULL && strcmp(value, wish) == 0;
 }
 
@@ -94,18 +63,43 @@ resolve(const struct cli *cli, enum kind kind, const char *option,
     return 0;
 }
 
+/* What narrows the quota, in the order of `narrowed`. */
+struct narrow {
+    const char *values[5];
+};
+static const char *const narrowed[] = { "pool", "class", "user", "vendor",
+                                        "model" };
+#define NARROWED (sizeof(narrowed) / sizeof(narrowed[0]))
+
+static int
+read_narrow(const struct cli *cli, struct narrow *narrow, struct error *err)
+{
+    const char *user = cli_option(cli, "of-user");
+
+    *narrow = (struct narrow){ { NULL, NULL, NULL,
+                                 cli_option(cli, "of-vendor"),
+                                 cli_option(cli, "of-model") } };
+    if (resolve(cli, KIND_POOL, "in-pool", &narrow->values[0], err) != 0 ||
+        resolve(cli, KIND_CLASS, "of-class", &narrow->values[1], err) != 0)
+        return -1;
+    return user == NULL ? 0
+                        : place_subject(cli, user, &narrow->values[2], err);
+}
+
 /* The quota of that node that is about the same amount; NULL when none. */
 static const json_t *
-find_existing(const json_t *list, const char *dimension, const char *pool,
-              const char *class)
+find_existing(const json_t *list, const char *dimension,
+              const struct narrow *narrow)
 {
     const json_t *items = json_object_get(list, "items");
 
     for (size_t i = 0; i < json_array_size(items); i++) {
         const json_t *item = json_array_get(items, i);
+        bool found = same(item, "dimension", dimension);
 
-        if (same(item, "dimension", dimension) && same(item, "pool", pool) &&
-            same(item, "class", class))
+        for (size_t k = 0; found && k < NARROWED; k++)
+            found = same(item, narrowed[k], narrow->values[k]);
+        if (found)
             return item;
     }
     return NULL;
@@ -118,16 +112,16 @@ set_quota(struct cli *cli, struct error *err)
     scoped_json body = json_object();
     scoped_json list = NULL;
     scoped_json answer = NULL;
-    const char *pool, *class, *collection;
+    struct narrow narrow;
+    const char *collection;
     const json_t *existing;
 
     if (read_body(cli, body, err) != 0 ||
-        resolve(cli, KIND_POOL, "in-pool", &pool, err) != 0 ||
-        resolve(cli, KIND_CLASS, "of-class", &class, err) != 0 ||
+        read_narrow(cli, &narrow, err) != 0 ||
         place_collection(cli, KIND_QUOTA, &collection, err) != 0 ||
         client_list(cli, collection, 10000, &list, err) != 0)
         return -1;
-    existing = find_existing(list, cli->words[0], pool, class);
+    existing = find_existing(list, cli->words[0], &narrow);
     call.path = collection;
     call.body = body;
     if (existing != NULL) {
@@ -140,10 +134,10 @@ set_quota(struct cli *cli, struct error *err)
     } else {
         (void)json_object_set_new(body, "dimension",
                                   json_string(cli->words[0]));
-        if (pool != NULL)
-            (void)json_object_set_new(body, "pool", json_string(pool));
-        if (class != NULL)
-            (void)json_object_set_new(body, "class", json_string(class));
+        for (size_t i = 0; i < NARROWED; i++)
+            if (narrow.values[i] != NULL)
+                (void)json_object_set_new(body, narrowed[i],
+                                          json_string(narrow.values[i]));
     }
     if (client_send(cli, &call, &answer, err) != 0)
         return -1;
@@ -157,6 +151,13 @@ static const struct command_option options[] = {
     { "limit", 'l', "AMOUNT", "most at a time, burst included; none" },
     { "in-pool", 0, "NAME", "only in this pool" },
     { "of-class", 0, "NAME", "only of this class" },
+    { "of-vendor", 0, "NAME", "only cards of this vendor" },
+    { "of-model", 0, "NAME", "only cards of this model" },
+    { "of-user", 0, "NAME", "only this user's or service account's work in "
+                            "the project" },
+    { "soft", 0, "AMOUNT", "an alarm from here on; 0: none" },
+    { "action", 0, "WORD", "a used up month: stop-admitting or stop" },
+    { "reclaim", 0, "YES|NO", "stop preemptible work above the limit" },
     PLACE_OPTIONS,
     { 0 },
 };
@@ -174,4 +175,73 @@ const struct command command_set_quota = {
     .words_min = 1,
     .words_max = 1,
     .run = set_quota,
+};
+
+/* --- a limit for a time --- */
+
+static int
+raise_quota(struct cli *cli, struct error *err)
+{
+    struct client_call call = { .method = "POST" };
+    scoped_json body = json_object();
+    scoped_json list = NULL;
+    scoped_json answer = NULL;
+    const char *limit = cli_option(cli, "limit"), *time = cli_option(cli, "for");
+    const char *reason = cli_option(cli, "reason"), *collection;
+    struct narrow narrow;
+    const json_t *existing;
+    int64_t amount, for_ms;
+
+    if (limit == NULL || time == NULL || reason == NULL)
+        return error_set(err, ERROR_INVALID,
+                         "--limit, --for and --reason are needed");
+    if (fields_quota(cli->words[0], limit, &amount, err) != 0 ||
+        fields_duration(time, &for_ms, err) != 0 ||
+        read_narrow(cli, &narrow, err) != 0 ||
+        place_collection(cli, KIND_QUOTA, &collection, err) != 0 ||
+        client_list(cli, collection, 10000, &list, err) != 0)
+        return -1;
+    existing = find_existing(list, cli->words[0], &narrow);
+    if (existing == NULL)
+        return error_set(err, ERROR_NOT_FOUND,
+                         "there is no quota for %.40s there to raise",
+                         cli->words[0]);
+    (void)json_object_set_new(body, "limit", json_integer(amount));
+    (void)json_object_set_new(body, "for_ms", json_integer(for_ms));
+    (void)json_object_set_new(body, "reason", json_string(reason));
+    call.body = body;
+    call.path =
+        arena_printf(cli->arena, "%s/%s/raise", collection,
+                     json_string_value(json_object_get(existing, "id")));
+    if (client_send(cli, &call, &answer, err) != 0)
+        return -1;
+    output_done(cli, "quota", cli->words[0], "raised", answer);
+    return 0;
+}
+
+static const struct command_option raise_options[] = {
+    { "limit", 'l', "AMOUNT", "limit for that time" },
+    { "for", 0, "TIME", "how long: 90m, 2h, at most 7d; 0s: end it now" },
+    { "reason", 'r', "TEXT", "why; it shows to the node's people" },
+    { "in-pool", 0, "NAME", "only in this pool" },
+    { "of-class", 0, "NAME", "only of this class" },
+    { "of-vendor", 0, "NAME", "only cards of this vendor" },
+    { "of-model", 0, "NAME", "only cards of this model" },
+    { "of-user", 0, "NAME", "only this subject's work in the project" },
+    PLACE_OPTIONS,
+    { 0 },
+};
+
+const struct command command_raise_quota = {
+    .verb = "raise",
+    .noun = "quota",
+    .words = "DIMENSION",
+    .help = "Raise a limit for a time, above what quota allows (hero right).",
+    .more = "Needs a fresh proof of identity and, unless a platform admin "
+            "does it, a second\nperson. Each level has its own limit: raise "
+            "the project's and the tenant's.",
+    .options = raise_options,
+    .words_min = 1,
+    .words_max = 1,
+    .run = raise_quota,
 };

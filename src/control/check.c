@@ -7,6 +7,7 @@
 #include "base/arena.h"
 #include "control/check_private.h"
 #include "core/lifecycle.h"
+#include "core/scope.h"
 #include "core/object.h"
 
 const char *
@@ -125,21 +126,38 @@ begin_recount(struct check *check, const struct world *world,
     recount->node_memory = zeroes(check, nodes);
 }
 
+/* One live use, and whom it is counted for. */
+struct live {
+    struct ref project, pool, class, user;
+    const char *vendor, *model;
+};
+
+/* The rule of core/scope.h once more, so that a fault in it shows. */
+static bool
+is_counted(const struct quota *quota, const struct live *live)
+{
+    return (ref_is_none(quota->pool) || ref_equal(quota->pool, live->pool)) &&
+           (ref_is_none(quota->class) ||
+            ref_equal(quota->class, live->class)) &&
+           (ref_is_none(quota->user) || ref_equal(quota->user, live->user)) &&
+           (quota->vendor[0] == '\0' ||
+            strcmp(quota->vendor, live->vendor) == 0) &&
+           (quota->model[0] == '\0' ||
+            strcmp(quota->model, live->model) == 0);
+}
+
 static void
 charge(struct recount *recount, enum dimension dimension, int64_t amount,
-       struct ref project, struct ref pool, struct ref class)
+       const struct live *live)
 {
     const struct world *world = recount->world;
 
-    for (struct ref at = project; !ref_is_none(at);
+    for (struct ref at = live->project; !ref_is_none(at);
          at = world_parent(world, at))
         world_each_child(world, KIND_QUOTA, at, ref) {
             const struct quota *quota = world_quota(world, ref);
 
-            if (quota->dimension == (int)dimension &&
-                (ref_is_none(quota->pool) || ref_equal(quota->pool, pool)) &&
-                (ref_is_none(quota->class) ||
-                 ref_equal(quota->class, class)))
+            if (quota->dimension == (int)dimension && is_counted(quota, live))
                 recount->quotas[ref.index] += amount;
         }
 }
@@ -149,13 +167,14 @@ recount_bindings(struct recount *recount)
 {
     world_each(recount->world, KIND_BINDING, ref) {
         const struct binding *binding = world_binding(recount->world, ref);
+        const struct live live = { binding->project, binding->pool,
+                                   binding->class,   binding->user,
+                                   binding->vendor,  binding->model };
 
         if (binding->to_ms != 0)
             continue;
-        charge(recount, DIMENSION_CARDS, binding->milli, binding->project,
-               binding->pool, binding->class);
-        charge(recount, DIMENSION_ACCEL_MEMORY, binding->memory_mib,
-               binding->project, binding->pool, binding->class);
+        charge(recount, DIMENSION_CARDS, binding->milli, &live);
+        charge(recount, DIMENSION_ACCEL_MEMORY, binding->memory_mib, &live);
         recount->cards[binding->card.index] += binding->milli;
         recount->card_memory[binding->card.index] += binding->memory_mib;
     }
@@ -170,18 +189,22 @@ recount_bindings(struct recount *recount)
 static void
 recount_instances(struct recount *recount)
 {
-    world_each(recount->world, KIND_INSTANCE, ref) {
-        const struct instance *instance = world_instance(recount->world, ref);
+    const struct world *world = recount->world;
+
+    world_each(world, KIND_INSTANCE, ref) {
+        const struct instance *instance = world_instance(world, ref);
+        const struct workload *workload =
+            world_workload(world, instance->object.parent);
+        const struct live live = { instance->project, instance->pool,
+                                   instance->class,   workload->user,
+                                   "",                "" };
 
         if (instance->state == INSTANCE_RELEASED)
             continue;
-        charge(recount, DIMENSION_INSTANCES, 1, instance->project,
-               instance->pool, instance->class);
-        charge(recount, DIMENSION_CPU, instance->cpu_milli,
-               instance->project, instance->pool, instance->class);
-        charge(recount, DIMENSION_MEMORY, instance->memory_mib,
-               instance->project, instance->pool, instance->class);
-        if (world_node(recount->world, instance->node) == NULL)
+        charge(recount, DIMENSION_INSTANCES, 1, &live);
+        charge(recount, DIMENSION_CPU, instance->cpu_milli, &live);
+        charge(recount, DIMENSION_MEMORY, instance->memory_mib, &live);
+        if (world_node(world, instance->node) == NULL)
             continue;
         recount->node_cpu[instance->node.index] += instance->cpu_milli;
         recount->node_memory[instance->node.index] += instance->memory_mib;
@@ -191,20 +214,25 @@ recount_instances(struct recount *recount)
 static void
 recount_others(struct recount *recount)
 {
-    const struct ref none = { 0 };
-
     world_each(recount->world, KIND_WORKLOAD, ref) {
         const struct workload *workload = world_workload(recount->world, ref);
+        const struct live live = { workload->object.parent,
+                                   workload->pool,
+                                   workload->class,
+                                   workload->user,
+                                   "",
+                                   "" };
 
         if (lifecycle_is_live(workload->state))
-            charge(recount, DIMENSION_WORKLOADS, 1, workload->object.parent,
-                   workload->pool, workload->class);
+            charge(recount, DIMENSION_WORKLOADS, 1, &live);
     }
     world_each(recount->world, KIND_VOLUME, ref) {
         const struct volume *volume = world_volume(recount->world, ref);
+        const struct live live = { .project = volume->object.parent,
+                                   .vendor = "",
+                                   .model = "" };
 
-        charge(recount, DIMENSION_STORAGE, volume->size_mib,
-               volume->object.parent, none, none);
+        charge(recount, DIMENSION_STORAGE, volume->size_mib, &live);
     }
 }
 
@@ -329,23 +357,35 @@ keep_cards(struct check *check, const struct world *world)
 
 /* --- guarantees --- */
 
-static bool
-same_key(const struct quota *a, const struct quota *b)
+/* A subject's guarantee in a project leans on the project's own. */
+static struct ref
+quota_at(const struct world *world, struct ref node,
+         const struct quota *quota)
 {
-    return a->dimension == b->dimension && ref_equal(a->pool, b->pool) &&
-           ref_equal(a->class, b->class);
+    world_each_child(world, KIND_QUOTA, node, ref) {
+        struct quota whole = *quota;
+
+        whole.user = (struct ref){ 0 };
+        if (scope_equal(world_quota(world, ref), &whole))
+            return ref;
+    }
+    return (struct ref){ 0 };
 }
 
-/* The quota of the same key at the nearest node above. */
+/* The quota of the same scope at the nearest level above. */
 static struct ref
 quota_above(const struct world *world, const struct quota *quota)
 {
-    struct ref at = world_parent(world, quota->object.parent);
+    struct ref at = quota->object.parent;
 
-    for (; !ref_is_none(at); at = world_parent(world, at))
-        world_each_child(world, KIND_QUOTA, at, ref)
-            if (same_key(world_quota(world, ref), quota))
-                return ref;
+    if (ref_is_none(quota->user))
+        at = world_parent(world, at);
+    for (; !ref_is_none(at); at = world_parent(world, at)) {
+        struct ref ref = quota_at(world, at, quota);
+
+        if (!ref_is_none(ref))
+            return ref;
+    }
     return (struct ref){ 0 };
 }
 

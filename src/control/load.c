@@ -160,18 +160,31 @@ find_ref(const struct world *world, const struct value *value)
                                      : none;
 }
 
+static const char *
+text_of(const struct value *value)
+{
+    return value->type == VALUE_TEXT ? value->text : "";
+}
+
 static int
-take_card_time(void *context, const struct value *values, struct error *err)
+take_usage(void *context, const struct value *values, struct error *err)
 {
     struct loader *loader = context;
     struct world *world = loader->load->world;
-    struct ref project = find_ref(world, &values[0]);
+    const struct field *meter = schema_field(KIND_FACT, "meter");
+    struct world_usage of = { .project = find_ref(world, &values[0]),
+                              .pool = find_ref(world, &values[1]),
+                              .class = find_ref(world, &values[2]),
+                              .user = find_ref(world, &values[3]),
+                              .priority = find_ref(world, &values[4]),
+                              .price_nano = values[8].integer };
 
     (void)err;
-    if (!ref_is_none(project))
-        world_load_card_time(world, project, find_ref(world, &values[1]),
-                             find_ref(world, &values[2]), loader->month_ms,
-                             values[3].integer);
+    (void)snprintf(of.vendor, sizeof(of.vendor), "%s", text_of(&values[5]));
+    (void)snprintf(of.model, sizeof(of.model), "%s", text_of(&values[6]));
+    of.meter = schema_enum_parse(meter->names, text_of(&values[7]));
+    if (!ref_is_none(of.project))
+        world_load_usage(world, &of, loader->month_ms, values[9].integer);
     return 0;
 }
 
@@ -184,8 +197,8 @@ load_with(struct loader *loader, struct store_reader *reader,
         each_kind(loader, reader, load_row, err) != 0)
         return -1;
     apply_revisions(loader);
-    return store_card_time(reader, loader->month_ms, take_card_time, loader,
-                           err);
+    return store_month_usage(reader, loader->month_ms, take_usage, loader,
+                             err);
 }
 
 int

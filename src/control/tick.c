@@ -7,12 +7,14 @@
 #include "base/log.h"
 #include "control/execute.h"
 #include "control/journal.h"
+#include "core/quota_watch.h"
 #include "core/schedule.h"
 #include "core/usage.h"
 
 #define SLICE_US 2000
 #define SCHEDULE_MS 500
 #define AUDIT_MS 1000
+#define QUOTA_MS 2000
 #define HEARTBEAT_MS 60000
 #define SWEEP_MAX 200 /* objects in one change set */
 #define SESSION_KEEP_MS (24 * INT64_C(3600000))
@@ -120,6 +122,32 @@ tick_usage(struct loop *loop, void *data)
     }
 }
 
+/* --- quotas --- */
+
+static int
+watch_quotas(struct changes *changes, void *data, struct error *err)
+{
+    (void)data;
+    (void)err;
+    quota_watch(changes);
+    return 0;
+}
+
+static void
+tick_quotas(struct loop *loop, void *data)
+{
+    scoped_arena arena = arena_new();
+    struct deed deed = { .verb = "quota.watch",
+                         .component = "quota",
+                         .reason = "a quota is at a mark or gives back",
+                         .decide = watch_quotas };
+    struct error err;
+
+    (void)data;
+    if (!ref_is_none(world_platform_ref(loop_world(loop))))
+        (void)execute_deed(loop, arena, &deed, &err);
+}
+
 /* --- audit --- */
 
 static void
@@ -222,6 +250,7 @@ tick_start(struct loop *loop, const struct tick_options *options)
     loop_every(loop, SCHEDULE_MS, tick_schedule, tick);
     loop_after_change(loop, tick_schedule);
     loop_every(loop, AUDIT_MS, tick_audit, tick);
+    loop_every(loop, QUOTA_MS, tick_quotas, tick);
     loop_every(loop, tick->options.usage_ms / 10 + 1, tick_usage, tick);
     loop_every(loop, tick->options.sweep_ms, tick_sweep, tick);
     return tick;

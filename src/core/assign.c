@@ -8,6 +8,7 @@
 #include "base/json.h"
 #include "core/lifecycle.h"
 #include "core/manifest.h"
+#include "core/price.h"
 #include "core/usage.h"
 
 /* --- start --- */
@@ -79,6 +80,13 @@ bind(struct changes *changes,
     if (seat->profile != NULL)
         (void)geometry_format(binding->slice, seat->profile->name,
                               seat->start);
+    binding->priority = workload->priority;
+    memcpy(binding->vendor, seen->vendor, sizeof(binding->vendor));
+    memcpy(binding->model, seen->model, sizeof(binding->model));
+    binding->price_nano = price_at(changes->world, METER_CARD_HOUR,
+                                   seen->model, request->tenant, now_ms);
+    if (workload->max_run_ms > 0)
+        binding->until_ms = now_ms + workload->max_run_ms;
 }
 
 /* Volumes that lie nowhere yet come to the node of their first user. */

@@ -96,17 +96,6 @@ add_use(struct estate *estate, struct run *run, const struct use *use)
     run->uses[run->count++] = *use;
 }
 
-static void
-add_instance(const struct instance *instance, struct demand *demand)
-{
-    demand->project = instance->project;
-    demand->pool = instance->pool;
-    demand->class = instance->class;
-    demand->of[DIMENSION_CPU] += instance->cpu_milli;
-    demand->of[DIMENSION_MEMORY] += instance->memory_mib;
-    demand->of[DIMENSION_INSTANCES] += 1;
-}
-
 /* Adds up an instance's bindings; with a run, they become its uses. */
 static void
 add_bindings(struct estate *estate, const struct instance *instance,
@@ -124,8 +113,7 @@ add_bindings(struct estate *estate, const struct instance *instance,
             continue;
         use.profile = estate_cut_slice(&estate->parts[part], binding->slice,
                                        &use.start);
-        demand->of[DIMENSION_CARDS] += binding->milli;
-        demand->of[DIMENSION_ACCEL_MEMORY] += binding->memory_mib;
+        quota_demand_binding(binding, demand);
         if (run != NULL)
             add_use(estate, run, &use);
     }
@@ -146,14 +134,14 @@ derive_instance(struct estate *estate, struct run *run,
     int64_t due_ms;
 
     if (estate_is_leaving(estate, instance, &due_ms)) {
-        add_instance(instance, &demand);
+        quota_demand_instance(estate->world, instance, &demand);
         add_bindings(estate, instance, &demand, NULL, site);
         charge(estate, run, &demand, true);
         run->gives_back = true;
         return true;
     }
     if (site != ESTATE_NONE) {
-        add_instance(instance, &run->demand);
+        quota_demand_instance(estate->world, instance, &run->demand);
         add_use(estate, run, &use);
         add_bindings(estate, instance, &run->demand, run, site);
     }
@@ -173,7 +161,8 @@ give_back_itself(struct estate *estate, struct run *run,
 {
     struct demand demand = { .project = workload->object.parent,
                              .class = workload->class,
-                             .asked_pool = workload->pool };
+                             .asked_pool = workload->pool,
+                             .user = workload->user };
 
     demand.of[DIMENSION_WORKLOADS] = 1;
     charge(estate, run, &demand, true);

@@ -139,6 +139,7 @@ same_demand(const struct demand *a, const struct demand *b)
     return ref_equal(a->project, b->project) && ref_equal(a->pool, b->pool) &&
            ref_equal(a->class, b->class) &&
            ref_equal(a->asked_pool, b->asked_pool) &&
+           ref_equal(a->user, b->user) &&
            memcmp(a->of, b->of, sizeof(a->of)) == 0;
 }
 

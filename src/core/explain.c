@@ -56,7 +56,7 @@ quota_json(const struct world *world, const struct quota *quota,
     char node[NAME_MAX_SIZE + 16];
     const struct field *field = schema_field(KIND_QUOTA, "dimension");
     json_t *json = json_object();
-    int64_t limit = quota_limit(world, quota);
+    int64_t limit = quota_limit_at(world, quota, now_ms);
 
     put(json, "node",
         json_string(reason_node(node, world, quota->object.parent)));
@@ -64,15 +64,21 @@ quota_json(const struct world *world, const struct quota *quota,
     put_id(json, "quota", world, quota->object.self);
     put_id(json, "pool", world, quota->pool);
     put_id(json, "class", world, quota->class);
-    put(json, "need", number(demand->of[quota->dimension]));
-    put(json, "guaranteed", number(quota->guaranteed));
+    if (quota->vendor[0] != '\0')
+        put(json, "vendor", json_string(quota->vendor));
+    if (quota->model[0] != '\0')
+        put(json, "model", json_string(quota->model));
+    put_id(json, "user", world, quota->user);
+    put(json, "need", number(quota_need(world, quota, demand)));
+    put(json, "guaranteed",
+        number(quota_guaranteed(world, quota, now_ms)));
+    if (quota_is_raised(quota, now_ms))
+        put(json, "raised_until_ms", number(quota->raised_until_ms));
     put(json, "limit", limit == AMOUNT_NONE ? json_null() : number(limit));
     /* The use of the whole platform is not told. */
     if (quota->object.parent.kind != KIND_PLATFORM)
         put(json, "used",
-            number(quota->dimension == DIMENSION_CARD_TIME
-                       ? quota_committed(world, quota, now_ms)
-                       : quota->used));
+            number(quota_used(world, quota, now_ms)));
     return json;
 }
 
@@ -87,10 +93,7 @@ quotas_json(const struct world *world, const struct workload *workload,
         world_each_child(world, KIND_QUOTA, node, ref) {
             const struct quota *quota = world_quota(world, ref);
 
-            if ((ref_is_none(quota->pool) ||
-                 ref_equal(quota->pool, demand->pool)) &&
-                (ref_is_none(quota->class) ||
-                 ref_equal(quota->class, demand->class)))
+            if (quota_need(world, quota, demand) > 0)
                 json_array_append_new(
                     list, quota_json(world, quota, demand, now_ms));
         }

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "core/governance.h"
 #include "core/manifest.h"
 
 /* A shape that was looked at in this pass. */
@@ -364,8 +365,11 @@ gate_check_pool(struct gate *gate, const struct workload *workload,
     const struct shape *shape = shape_of(gate, workload, pool);
 
     quota_demand(gate->world, workload, pool, shape->least_memory, demand_out);
+    demand_out->now_ms = gate->now_ms;
     return check_shape(gate, workload, pool, shape, verdict_out) &&
            check_volumes(gate, workload, pool, verdict_out) &&
+           governance_fits(gate->world, workload, demand_out, gate->now_ms,
+                           verdict_out) &&
            quota_fits(gate->world, demand_out, gate->promised, gate->now_ms,
                       verdict_out) &&
            (workload->preemptible ||
@@ -439,4 +443,7 @@ gate_request(const struct gate *gate, const struct workload *workload,
         any || manifest_topology(workload->spec) != TOPOLOGY_POOL;
     request_out->one_island =
         manifest_topology(workload->spec) == TOPOLOGY_ISLAND;
+    request_out->bar_count =
+        quota_bars(world, demand, gate->promised, !workload->preemptible,
+                   request_out->bars);
 }

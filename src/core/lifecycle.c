@@ -219,6 +219,7 @@ struct outcome {
     bool all_good;  /* every one ran and ended with 0 */
     bool over_time; /* stopped for its longest run time */
     bool by_hand;   /* stopped by an operator */
+    bool by_quota;  /* stopped by its quota */
     const struct instance *failed; /* the first that failed by itself */
     int64_t bad_starts; /* attempts, all of the workload */
 };
@@ -256,6 +257,8 @@ outcome_of(const struct changes *changes, const struct workload *workload)
             outcome.over_time = true;
         if (strcmp(instance->want_reason, LIFECYCLE_BY_HAND) == 0)
             outcome.by_hand = true;
+        if (strcmp(instance->want_reason, LIFECYCLE_QUOTA) == 0)
+            outcome.by_quota = true;
         if (failed_by_itself(instance) &&
             (outcome.failed == NULL ||
              instance->ended_ms < outcome.failed->ended_ms))
@@ -369,6 +372,8 @@ settle(struct changes *changes, struct ref ref)
             submit_again(changes, ref, 0,
                          outcome.by_hand
                              ? "an operator took it off its cards"
+                         : outcome.by_quota
+                             ? "it was stopped by a quota that is used up"
                              : "it was stopped to make room for others");
     } else {
         settle_run(changes, ref, &outcome);
@@ -419,6 +424,22 @@ lifecycle_starting(struct changes *changes, struct ref ref)
         refresh(changes, present->object.parent);
 }
 
+/* The longest run time counts from the start, not from the assignment. */
+static void
+count_from_start(struct changes *changes, struct ref ref)
+{
+    const struct instance *instance = instance_of(changes, ref);
+    const struct workload *workload = workload_of(changes, instance);
+
+    world_each_child(changes->world, KIND_BINDING, ref, at) {
+        const struct binding *binding = change_get(changes, at);
+
+        if (binding != NULL && binding->to_ms == 0 && binding->until_ms > 0)
+            ((struct binding *)change_update(changes, at))->until_ms =
+                workload->started_ms + workload->max_run_ms;
+    }
+}
+
 void
 lifecycle_started(struct changes *changes, struct ref ref)
 {
@@ -439,6 +460,7 @@ lifecycle_started(struct changes *changes, struct ref ref)
     if (workload->started_ms == 0)
         ((struct workload *)change_update(changes, instance->object.parent))
             ->started_ms = changes->context.now_ms;
+    count_from_start(changes, ref);
     refresh(changes, instance->object.parent);
 }
 

@@ -22,6 +22,8 @@
 
 /* What the notice says when an operator takes work off its cards. */
 #define LIFECYCLE_BY_HAND "released"
+/* ... and when its quota takes it off. */
+#define LIFECYCLE_QUOTA "quota"
 
 #define EXIT_CHECKPOINTED 75 /* sysexits EX_TEMPFAIL: saved, run me again */
 

@@ -16,6 +16,8 @@
 
 #define AMOUNT_NONE (-1)            /* a limit that is not set */
 #define AMOUNT_MAX INT64_C(1000000000000000) /* 1e15: sums stay exact */
+/* Sums over a month: 80,000 cards x 31 days are 2.2e17 milli-card-ms. */
+#define USAGE_MAX INT64_C(1000000000000000000) /* 1e18 */
 
 #define WORLD_INDEXES 2
 struct link {
@@ -54,6 +56,7 @@ struct platform {
     int64_t tenant_limit_permille; /* limit of one tenant, of a pool */
     int64_t burst_factor_permille; /* default limit = factor x guaranteed */
     int64_t free_limit_milli;      /* default limit with guaranteed 0 */
+    int64_t tenant_guarantee_milli; /* of a new tenant, when there is room */
     int64_t max_run_default_ms;    /* 0: none */
     int64_t min_run_ms; /* before a second preemption, except for guarantee */
     int64_t restart_max;
@@ -70,6 +73,8 @@ struct pool {
     struct blob *tenants; /* dedicated: JSON list of tenant ids */
     bool lend;
     bool overflow;
+    /* derived */
+    int64_t cards;
 };
 
 enum node_state {
@@ -162,6 +167,15 @@ struct priority { /* below the platform */
     struct object object;
     int64_t value; /* higher first */
     bool preempt_across; /* may preempt burst use of other tenants */
+    /* Who may use it, and how much of it; NULL, 0: no such rule. */
+    struct blob *roles;           /* JSON list of names of roles */
+    struct blob *project_classes; /* of enum project_class */
+    struct blob *kinds;           /* of enum workload_kind */
+    bool approval;          /* each use is approved by somebody above */
+    int64_t share_permille; /* of a pool's cards at a time */
+    int64_t card_time;      /* milli-card-ms in the UTC month */
+    /* derived */
+    int64_t used, used_month_ms; /* card time */
 };
 
 enum price_meter { METER_CARD_HOUR, METER_TOKEN_IN, METER_TOKEN_OUT,
@@ -188,6 +202,7 @@ struct tenant { /* below the platform */
                                 not preempt across tenants */
     /* derived */
     uint64_t scope_revision;
+    int64_t used_milli; /* live bindings */
 };
 
 struct unit { /* below a tenant or a unit, at most 3 deep */
@@ -264,6 +279,8 @@ struct ceiling { /* below a tenant or project: at most one each */
     struct verbs verbs;
     int64_t key_life_ms;   /* 0: no bound */
     int64_t grant_life_ms; /* 0: no bound */
+    int64_t cards_milli;   /* of a quota at or below; 0: no bound */
+    int64_t max_run_ms;    /* of a workload; 0: no bound */
 };
 
 struct deny { /* below platform, tenant, unit or project */
@@ -285,16 +302,29 @@ enum dimension {
     DIMENSION_COST,         /* nano in the UTC month */
     DIMENSION_COUNT
 };
+/* What a usage quota that is used up does. */
+enum quota_action { QUOTA_STOP_ADMITTING, QUOTA_STOP };
 struct quota { /* below platform, tenant, unit or project */
     struct object object;
     int dimension;       /* enum dimension */
     struct ref pool;     /* none: all pools */
     struct ref class;    /* none: all classes */
+    char vendor[32];     /* "": cards of any vendor */
+    char model[64];      /* "": cards of any model */
+    struct ref user;     /* of a project: this subject's use alone */
     int64_t guaranteed;  /* 0 when none */
     int64_t limit;       /* AMOUNT_NONE: no limit of its own */
+    int64_t soft;        /* an alarm from here on; 0: none */
+    int action;          /* enum quota_action */
+    bool reclaim;        /* work above the limit is stopped gracefully */
+    /* A limit above the own one for a time: a hero right. */
+    int64_t raised_limit;
+    int64_t raised_until_ms; /* 0: none */
+    struct ref raised_by;
+    char raised_reason[TEXT_MAX_SIZE];
     /* derived */
-    int64_t used; /* capacity dimensions: live use; card time: committed in
-                     the month of used_month_ms */
+    int64_t used; /* capacity dimensions: live use; others: metered in the
+                     month of used_month_ms */
     int64_t used_month_ms;
 };
 
@@ -335,6 +365,8 @@ enum reason {
     REASON_BACKOFF,     /* queued: start failed, waits before the next try */
     REASON_SUSPENDED,   /* tenant, project or user suspended */
     REASON_GEOMETRY,    /* queued: free, but no slice of that size fits */
+    REASON_APPROVAL,    /* held: its priority needs an approval */
+    REASON_GOVERNANCE,  /* gated: its priority class has had its share */
 };
 struct workload { /* below a project */
     struct object object;
@@ -374,6 +406,7 @@ struct workload { /* below a project */
     int64_t checkpoint_ms;
     int64_t card_time;   /* metered so far, milli-card-ms, all attempts */
     struct blob *proof;  /* why it was preempted or what it reclaims */
+    char priority_rule[TEXT_MAX_SIZE]; /* what allowed its priority */
 };
 
 enum instance_state {
@@ -418,12 +451,17 @@ struct binding { /* below an instance: card <-> instance, [from, to) */
     int64_t from_ms;
     int64_t to_ms;  /* 0 while live: set when the release is confirmed */
     int64_t cut_ms; /* metered up to here */
+    int64_t until_ms; /* its longest run time ends then; 0: open */
     /* charge target, fixed at assignment */
     struct ref workload;
     struct ref project;
     struct ref user;
     struct ref pool;
     struct ref class;
+    struct ref priority;
+    char vendor[32]; /* of the card */
+    char model[64];
+    int64_t price_nano; /* of a card-hour then: for what is not metered yet */
 };
 
 struct hold { /* below the beneficiary workload: a part kept free for it */
@@ -462,6 +500,34 @@ struct alarm { /* below the object that it is about */
     int64_t cleared_ms; /* 0 while it stands */
 };
 
+enum request_sort { REQUEST_QUOTA, REQUEST_RESERVATION, REQUEST_CLASS,
+                    REQUEST_PRIORITY };
+enum request_state { REQUEST_OPEN, REQUEST_GRANTED, REQUEST_DENIED,
+                     REQUEST_WITHDRAWN };
+/* "We need more", below the tenant, unit or project that needs it; the level
+ * above decides.  Kind "request"; a request that comes in is another thing. */
+struct wish {
+    struct object object;
+    int sort;  /* enum request_sort */
+    int state; /* enum request_state */
+    char reason[TEXT_MAX_SIZE];
+    int dimension;        /* quota: enum dimension */
+    struct ref pool;      /* quota, reservation */
+    struct ref class;     /* quota, reservation, class */
+    struct ref priority;  /* priority */
+    struct ref workload;  /* priority: for this one; none: for all to come */
+    char vendor[32];      /* quota */
+    char model[64];
+    struct ref user;      /* quota: of this subject in the project */
+    int64_t guaranteed;   /* quota; AMOUNT_NONE: as it is */
+    int64_t limit;        /* quota, reservation; AMOUNT_NONE: as it is */
+    int64_t from_ms, to_ms; /* reservation */
+    struct ref requester;
+    struct ref decider;
+    int64_t decided_ms;
+    char note[TEXT_MAX_SIZE]; /* of who decided */
+};
+
 struct receipt { /* below the subject */
     struct object object;
     uint8_t key[32];    /* digest of subject, route and Idempotency-Key */
@@ -494,8 +560,9 @@ struct fact {
     int64_t milli;           /* share of the card */
     int64_t quantity;        /* card time: milli x (to - from); else count */
     struct ref card, node, pool, class;
-    struct ref tenant, project, user, workload;
+    struct ref tenant, project, user, workload, priority;
     int64_t attempt;
+    char vendor[32];
     char model[64];
     int64_t price_nano;      /* per unit of the meter, in force then */
 };

@@ -39,6 +39,21 @@ card_matches(const struct class *class, const struct card *card)
            card->memory_mib >= class->min_memory_mib;
 }
 
+/* Is a quota for cards of this type full? */
+static bool
+is_barred(const struct place_request *request, const struct card *card)
+{
+    for (size_t i = 0; i < request->bar_count; i++) {
+        const struct quota_bar *bar = &request->bars[i];
+
+        if ((bar->vendor[0] == '\0' ||
+             strcmp(bar->vendor, card->vendor) == 0) &&
+            (bar->model[0] == '\0' || strcmp(bar->model, card->model) == 0))
+            return true;
+    }
+    return false;
+}
+
 /* --- what is there --- */
 
 static int64_t
@@ -156,7 +171,8 @@ filter_part(const struct estate *estate, const struct part *part,
         (request->class->form == FORM_HARD &&
          cut_profile(part, request->class) == NULL))
         return FILTER_CLASS;
-    if (place_memory(request->class, part) > request->card_memory_max)
+    if (place_memory(request->class, part) > request->card_memory_max ||
+        is_barred(request, card))
         return FILTER_QUOTA;
     if (card->health != HEALTH_HEALTHY || card->missing)
         return FILTER_HEALTH;

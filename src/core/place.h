@@ -26,6 +26,8 @@ struct place_request {
     bool one_island;    /* all cards linked directly; one_node is set too */
     bool exclusive;     /* no other tenant on the node */
     struct ref workload; /* whose failed places are avoided, or none */
+    struct quota_bar bars[QUOTA_BARS_MAX]; /* types whose quota is full */
+    size_t bar_count;
 };
 
 enum place_when {

@@ -52,6 +52,26 @@ price_at(const struct world *world, enum price_meter meter, const char *model,
 }
 
 int64_t
+price_most(const struct world *world, enum price_meter meter,
+           const char *model, struct ref tenant, int64_t now_ms)
+{
+    int64_t most = price_at(world, meter, model, tenant, now_ms);
+
+    if (model[0] != '\0')
+        return most;
+    world_each(world, KIND_PRICE, ref) {
+        const struct price *price = world_price(world, ref);
+        int64_t nano;
+
+        if (price->meter != (int)meter || price->model[0] == '\0')
+            continue;
+        nano = price_at(world, meter, price->model, tenant, now_ms);
+        most = nano > most ? nano : most;
+    }
+    return most;
+}
+
+int64_t
 price_next_change(const struct world *world, enum price_meter meter,
                   int64_t from_ms, int64_t to_ms)
 {

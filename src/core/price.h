@@ -15,6 +15,10 @@
 int64_t price_at(const struct world *world, enum price_meter meter,
                  const char *model, struct ref tenant, int64_t now_ms);
 
+/* The same when the model is not known ("" among others): the highest. */
+int64_t price_most(const struct world *world, enum price_meter meter,
+                   const char *model, struct ref tenant, int64_t now_ms);
+
 /* The first time behind from_ms and before to_ms at which a price row of the
  * meter begins or ends; to_ms when there is none. */
 int64_t price_next_change(const struct world *world, enum price_meter meter,

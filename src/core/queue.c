@@ -101,6 +101,7 @@ queue_right(const struct estate *estate, const struct workload *workload)
         enum quota_right right;
 
         quota_demand(world, workload, pools[i], 0, &demand);
+        demand.now_ms = estate->now_ms;
         right = quota_right(world, &demand, &estate->promised);
         if (right < best)
             best = right;

@@ -1,29 +1,29 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "core/quota.h"
-
 #include <assert.h>
 #include <inttypes.h>
 #include <string.h>
 
 #include "core/month.h"
+#include "core/price.h"
+#include "core/quota_private.h"
 
 /* --- arithmetic that saturates instead of wrapping --- */
 
 /* More than the largest limit that can be set, so that it fits none. */
-#define ABOVE_ALL (AMOUNT_MAX + 1)
+#define ABOVE_ALL (USAGE_MAX + 1)
 
 static int64_t
 times(int64_t a, int64_t b)
 {
     int64_t product;
 
-    if (__builtin_mul_overflow(a, b, &product) || product > AMOUNT_MAX)
+    if (__builtin_mul_overflow(a, b, &product) || product > USAGE_MAX)
         return ABOVE_ALL;
     return product;
 }
 
-static int64_t
-plus(int64_t a, int64_t b)
+int64_t
+quota_plus(int64_t a, int64_t b)
 {
     int64_t sum;
 
@@ -44,7 +44,9 @@ quota_demand(const struct world *world, const struct workload *workload,
     struct demand demand = { .project = workload->object.parent,
                              .pool = pool,
                              .class = workload->class,
-                             .asked_pool = workload->pool };
+                             .asked_pool = workload->pool,
+                             .user = workload->user,
+                             .run_ms = run };
 
     assert(class != NULL);
     if (class->form == FORM_WHOLE) {
@@ -64,23 +66,162 @@ quota_demand(const struct world *world, const struct workload *workload,
     demand.of[DIMENSION_INSTANCES] = workload->instances;
     demand.of[DIMENSION_CARD_TIME] =
         times(demand.of[DIMENSION_CARDS], run > 0 ? run : HOUR_MS);
+    /* Known when it serves: it is admitted while any are left. */
+    demand.of[DIMENSION_TOKENS] = workload->kind == WORKLOAD_SERVICE;
     *demand_out = demand;
 }
 
-/* Does the quota count this demand?  The same rule as the world's tallies:
- * a workload counts as one in the pool that it asked for, all else in the
- * pool where it runs. */
+void
+quota_demand_instance(const struct world *world,
+                      const struct instance *instance, struct demand *demand)
+{
+    const struct workload *workload =
+        world_workload(world, instance->object.parent);
+
+    demand->project = instance->project;
+    demand->pool = instance->pool;
+    demand->class = instance->class;
+    if (workload != NULL)
+        demand->user = workload->user;
+    demand->of[DIMENSION_CPU] += instance->cpu_milli;
+    demand->of[DIMENSION_MEMORY] += instance->memory_mib;
+    demand->of[DIMENSION_INSTANCES] += 1;
+}
+
+void
+quota_demand_binding(const struct binding *binding, struct demand *demand)
+{
+    struct demand_part *part = demand->parts;
+    struct demand_part *end = demand->parts + demand->part_count;
+
+    demand->of[DIMENSION_CARDS] += binding->milli;
+    demand->of[DIMENSION_ACCEL_MEMORY] += binding->memory_mib;
+    while (part < end && (strcmp(part->vendor, binding->vendor) != 0 ||
+                          strcmp(part->model, binding->model) != 0))
+        part++;
+    if (part == demand->parts + DEMAND_PARTS)
+        return;
+    if (part == end) {
+        demand->part_count++;
+        *part = (struct demand_part){ binding->vendor, binding->model, 0, 0 };
+    }
+    part->milli += binding->milli;
+    part->memory_mib += binding->memory_mib;
+}
+
+/* What is bound counts by the true cards; what is asked by its class. */
+static int64_t
+typed_need(const struct world *world, const struct quota *quota,
+           const struct demand *demand)
+{
+    const struct class *class = world_class(world, demand->class);
+    int64_t need = 0;
+
+    if (demand->part_count == 0)
+        return class != NULL && scope_fit(quota, class) == SCOPE_YES
+                   ? demand->of[quota->dimension]
+                   : 0;
+    for (unsigned i = 0; i < demand->part_count; i++) {
+        const struct demand_part *part = &demand->parts[i];
+        const struct scope_use use = { quota->pool, quota->class, quota->user,
+                                       part->vendor, part->model };
+
+        if (!scope_counts(quota, &use))
+            continue;
+        if (quota->dimension == DIMENSION_CARDS)
+            need += part->milli;
+        else if (quota->dimension == DIMENSION_ACCEL_MEMORY)
+            need += part->memory_mib;
+    }
+    return need;
+}
+
+/* Does the quota count the demand, apart from the type of card?  The same
+ * rule as the world's tallies: a workload counts as one in the pool that it
+ * asked for, all else in the pool where it runs. */
 static bool
 counts(const struct quota *quota, const struct demand *demand)
 {
-    struct ref pool = quota->dimension == DIMENSION_WORKLOADS
-                          ? demand->asked_pool
-                          : demand->pool;
+    const struct scope_use use = { quota->dimension == DIMENSION_WORKLOADS
+                                       ? demand->asked_pool
+                                       : demand->pool,
+                                   demand->class, demand->user, quota->vendor,
+                                   quota->model };
 
-    return demand->of[quota->dimension] > 0 &&
-           (ref_is_none(quota->pool) || ref_equal(quota->pool, pool)) &&
-           (ref_is_none(quota->class) ||
-            ref_equal(quota->class, demand->class));
+    return scope_counts(quota, &use);
+}
+
+/* What a card-hour of the class costs at most, nano. */
+static int64_t
+price_of(const struct world *world, const struct demand *demand,
+         int64_t now_ms)
+{
+    const struct class *class = world_class(world, demand->class);
+
+    return price_most(world, METER_CARD_HOUR,
+                      class != NULL ? class->model : "",
+                      world_scope(world, demand->project), now_ms);
+}
+
+static int64_t
+cost_of(const struct world *world, const struct demand *demand,
+        int64_t card_time, int64_t now_ms)
+{
+    int64_t cost = ABOVE_ALL;
+
+    (void)price_of_card_time(price_of(world, demand, now_ms), card_time,
+                             &cost);
+    return cost < ABOVE_ALL ? cost : ABOVE_ALL;
+}
+
+int64_t
+quota_need(const struct world *world, const struct quota *quota,
+           const struct demand *demand)
+{
+    if (!counts(quota, demand))
+        return 0;
+    if (scope_is_typed(quota))
+        return typed_need(world, quota, demand);
+    return demand->of[quota->dimension];
+}
+
+/* The whole run, or the part of it in one month: that of now, or the next. */
+enum span { SPAN_ALL, SPAN_MONTH, SPAN_NEXT };
+
+static int64_t
+span_ms(const struct demand *demand, enum span span, int64_t now_ms)
+{
+    int64_t run = demand->run_ms, left = month_next(now_ms) - now_ms;
+    int64_t next = month_next(month_next(now_ms)) - month_next(now_ms);
+
+    if (span == SPAN_NEXT) {
+        run = run > left ? run - left : 0;
+        return run < next ? run : next;
+    }
+    if (run == 0)
+        return HOUR_MS;
+    if (span == SPAN_MONTH)
+        return run < left ? run : left;
+    return run;
+}
+
+static int64_t
+need_in(const struct world *world, const struct quota *quota,
+        const struct demand *demand, enum span span, int64_t now_ms)
+{
+    int64_t milli = demand->of[DIMENSION_CARDS], card_time;
+
+    if (quota->dimension != DIMENSION_CARD_TIME &&
+        quota->dimension != DIMENSION_COST)
+        return span == SPAN_NEXT ? 0 : quota_need(world, quota, demand);
+    if (!counts(quota, demand) ||
+        (scope_is_typed(quota) && demand->part_count == 0 &&
+         scope_fit(quota, world_class(world, demand->class)) != SCOPE_YES))
+        return 0;
+    card_time = times(milli, span_ms(demand, span, now_ms));
+    return quota->dimension == DIMENSION_COST
+               ? cost_of(world, demand, card_time, now_ms)
+               : card_time;
 }
 
 /* --- limits --- */
@@ -89,14 +230,11 @@ counts(const struct quota *quota, const struct demand *demand)
 static int64_t
 capacity(const struct world *world, struct ref pool)
 {
-    int64_t cards = 0;
+    const struct pool *one = world_pool(world, pool);
 
-    if (ref_is_none(pool))
-        return times((int64_t)world_count(world, KIND_CARD), 1000);
-    world_each_child(world, KIND_NODE, pool, node)
-        world_each_child(world, KIND_CARD, node, card)
-            cards++;
-    return cards * 1000;
+    return times(one != NULL ? one->cards
+                             : (int64_t)world_count(world, KIND_CARD),
+                 1000);
 }
 
 static const struct platform *
@@ -125,76 +263,58 @@ quota_limit(const struct world *world, const struct quota *quota)
     return limit > quota->guaranteed ? limit : quota->guaranteed;
 }
 
-/* What a live binding has promised to use of the month from now on. */
-static int64_t
-binding_committed(const struct world *world, const struct binding *binding,
-                  int64_t now_ms)
+bool
+quota_is_raised(const struct quota *quota, int64_t now_ms)
 {
-    const struct workload *workload = world_workload(world, binding->workload);
-    int64_t from = binding->cut_ms > binding->from_ms ? binding->cut_ms
-                                                      : binding->from_ms;
-    int64_t to = now_ms;
-
-    if (from < month_start(now_ms))
-        from = month_start(now_ms);
-    if (workload != NULL && workload->max_run_ms > 0) {
-        int64_t start = workload->started_ms > 0 ? workload->started_ms
-                                                 : now_ms;
-
-        if (plus(start, workload->max_run_ms) > to)
-            to = plus(start, workload->max_run_ms);
-    }
-    return to > from ? times(binding->milli, to - from) : 0;
+    return now_ms < quota->raised_until_ms;
 }
 
 int64_t
-quota_committed(const struct world *world, const struct quota *quota,
-                int64_t now_ms)
+quota_limit_at(const struct world *world, const struct quota *quota,
+               int64_t now_ms)
 {
-    int64_t sum =
-        quota->used_month_ms == month_start(now_ms) ? quota->used : 0;
+    int64_t limit = quota_limit(world, quota);
 
-    world_each(world, KIND_BINDING, ref) {
-        const struct binding *binding = world_binding(world, ref);
+    if (limit == AMOUNT_NONE || !quota_is_raised(quota, now_ms))
+        return limit;
+    return quota->raised_limit > limit ? quota->raised_limit : limit;
+}
 
-        if (binding->to_ms == 0 &&
-            (ref_is_none(quota->pool) ||
-             ref_equal(quota->pool, binding->pool)) &&
-            (ref_is_none(quota->class) ||
-             ref_equal(quota->class, binding->class)) &&
-            world_is_below(world, binding->project, quota->object.parent))
-            sum = plus(sum, binding_committed(world, binding, now_ms));
-    }
-    return sum;
+int64_t
+quota_guaranteed(const struct world *world, const struct quota *quota,
+                 int64_t now_ms)
+{
+    (void)world;
+    (void)now_ms;
+    return quota->guaranteed;
+}
+
+int64_t
+quota_used(const struct world *world, const struct quota *quota,
+           int64_t now_ms)
+{
+    return quota->dimension >= DIMENSION_CARD_TIME
+               ? world_committed(world, quota, now_ms)
+               : quota->used;
 }
 
 static int64_t
 quota_use(const struct world *world, const struct quota *quota,
           const struct ledger *ledger, int64_t now_ms)
 {
-    int64_t used = quota->dimension == DIMENSION_CARD_TIME
-                       ? quota_committed(world, quota, now_ms)
-                       : quota->used;
-
-    return plus(used, ledger_get(ledger, quota->object.self));
+    return quota_plus(quota_used(world, quota, now_ms),
+                      ledger_get(ledger, quota->object.self));
 }
 
-/* "project p1", with the pool or class that the quota is about. */
-#define WHERE_MAX (3 * NAME_MAX_SIZE + 32)
-static const char *
-quota_where(char text[WHERE_MAX], const struct world *world,
+const char *
+quota_where(char text[QUOTA_WHERE_MAX], const struct world *world,
             const struct quota *quota)
 {
-    char node[NAME_MAX_SIZE + 16];
-    const struct pool *pool = world_pool(world, quota->pool);
-    const struct class *class = world_class(world, quota->class);
+    char node[NAME_MAX_SIZE + 16], scope[SCOPE_TEXT_MAX];
 
-    (void)snprintf(text, WHERE_MAX, "%s%s%s%s%s",
+    (void)snprintf(text, QUOTA_WHERE_MAX, "%s%s",
                    reason_node(node, world, quota->object.parent),
-                   pool != NULL ? " in pool " : "",
-                   pool != NULL ? pool->object.name : "",
-                   class != NULL ? " for class " : "",
-                   class != NULL ? class->object.name : "");
+                   scope_text(scope, world, quota));
     return text;
 }
 
@@ -209,7 +329,8 @@ static void
 say_never(struct verdict *verdict, const struct world *world,
           const struct quota *quota, int64_t need, int64_t limit)
 {
-    char where[WHERE_MAX], asked[REASON_AMOUNT_MAX], most[REASON_AMOUNT_MAX];
+    char where[QUOTA_WHERE_MAX], asked[REASON_AMOUNT_MAX],
+        most[REASON_AMOUNT_MAX];
 
     verdict_set(verdict, WORKLOAD_REJECTED, REASON_LIMIT_NEVER,
                 "%s needed, the limit of %s is %s in all: it can never fit "
@@ -222,32 +343,41 @@ say_never(struct verdict *verdict, const struct world *world,
                     limit);
 }
 
+/* The reason of a full quota: the month's have one of their own. */
+static enum reason
+reason_of(const struct quota *quota)
+{
+    return quota->dimension >= DIMENSION_CARD_TIME ? REASON_CARD_TIME
+                                                   : REASON_LIMIT;
+}
+
 static void
 say_full(struct verdict *verdict, const struct world *world,
-         const struct quota *quota, int64_t need, int64_t use, int64_t limit)
+         const struct quota *quota, int64_t need, int64_t use, int64_t limit,
+         const char *when)
 {
-    char where[WHERE_MAX], asked[REASON_AMOUNT_MAX], used[REASON_AMOUNT_MAX],
-        most[REASON_AMOUNT_MAX], raise[REASON_AMOUNT_MAX];
+    char where[QUOTA_WHERE_MAX], asked[REASON_AMOUNT_MAX],
+        used[REASON_AMOUNT_MAX], most[REASON_AMOUNT_MAX],
+        raise[REASON_AMOUNT_MAX];
     int dimension = quota->dimension;
-    bool time = dimension == DIMENSION_CARD_TIME;
-    enum reason reason = time ? REASON_CARD_TIME : REASON_LIMIT;
+    bool month = dimension >= DIMENSION_CARD_TIME;
 
     reason_amount(asked, dimension, need);
     quota_where(where, world, quota);
     if (is_everybodys(quota)) {
-        verdict_set(verdict, WORKLOAD_GATED, reason,
+        verdict_set(verdict, WORKLOAD_GATED, reason_of(quota),
                     "%s needed, the limit of the platform on %s is reached; "
                     "it starts when enough is given back",
                     asked, reason_dimension(dimension));
         verdict_numbers(verdict, need, 0, AMOUNT_NONE);
     } else {
-        verdict_set(verdict, WORKLOAD_GATED, reason,
+        verdict_set(verdict, WORKLOAD_GATED, reason_of(quota),
                     "%s needed, %s uses %s of its limit of %s%s; it starts "
-                    "when enough is given back or the limit is raised to %s",
+                    "when enough is given back%s or the limit is raised to %s",
                     asked, where, reason_amount(used, dimension, use),
-                    reason_amount(most, dimension, limit),
-                    time ? " this month" : "",
-                    reason_amount(raise, dimension, plus(use, need)));
+                    reason_amount(most, dimension, limit), when,
+                    month ? ", the next month begins" : "",
+                    reason_amount(raise, dimension, quota_plus(use, need)));
         verdict_numbers(verdict, need, use, limit);
     }
     verdict->quota = quota->object.self;
@@ -258,21 +388,13 @@ static bool
 free_limit_fits(const struct world *world, const struct demand *demand,
                 struct ref tenant, struct verdict *verdict)
 {
-    const struct platform *platform = platform_of(world);
-    int64_t need = demand->of[DIMENSION_CARDS], used = 0, limit;
+    int64_t need = demand->of[DIMENSION_CARDS];
+    int64_t used = world_tenant(world, tenant)->used_milli;
+    int64_t limit = platform_of(world)->free_limit_milli;
     char asked[REASON_AMOUNT_MAX], most[REASON_AMOUNT_MAX],
         node[NAME_MAX_SIZE + 16];
 
-    limit = platform->free_limit_milli;
-    if (need <= limit)
-        world_each(world, KIND_BINDING, ref) {
-            const struct binding *binding = world_binding(world, ref);
-
-            if (binding->to_ms == 0 &&
-                ref_equal(binding->object.scope, tenant))
-                used = plus(used, binding->milli);
-        }
-    if (plus(used, need) <= limit)
+    if (quota_plus(used, need) <= limit)
         return true;
     verdict_set(verdict, need > limit ? WORKLOAD_REJECTED : WORKLOAD_GATED,
                 need > limit ? REASON_LIMIT_NEVER : REASON_LIMIT,
@@ -283,6 +405,39 @@ free_limit_fits(const struct world *world, const struct demand *demand,
                 reason_amount(most, DIMENSION_CARDS, limit));
     verdict_numbers(verdict, need, used, limit);
     return false;
+}
+
+/* Against one quota; never: as if it were empty. */
+static bool
+limit_holds(const struct world *world, const struct quota *quota,
+            const struct demand *demand, const struct ledger *promised,
+            int64_t now_ms, bool never, struct verdict *verdict)
+{
+    int64_t limit = quota_limit_at(world, quota, now_ms);
+    int64_t need = need_in(world, quota, demand,
+                           never ? SPAN_ALL : SPAN_MONTH, now_ms);
+    int64_t later, use;
+
+    if (limit == AMOUNT_NONE || need == 0)
+        return true;
+    if (never) {
+        if (need > limit)
+            say_never(verdict, world, quota, need, limit);
+        return need <= limit;
+    }
+    use = quota_use(world, quota, promised, now_ms);
+    if (quota_plus(use, need) > limit) {
+        say_full(verdict, world, quota, need, use, limit,
+                 quota->dimension >= DIMENSION_CARD_TIME ? " this month" : "");
+        return false;
+    }
+    later = need_in(world, quota, demand, SPAN_NEXT, now_ms);
+    if (later == 0)
+        return true;
+    use = quota_use(world, quota, promised, month_next(now_ms));
+    if (quota_plus(use, later) > limit)
+        say_full(verdict, world, quota, later, use, limit, " next month");
+    return quota_plus(use, later) <= limit;
 }
 
 /* One walk up the tree; never: against empty quotas. */
@@ -297,26 +452,12 @@ limits_hold(const struct world *world, const struct demand *demand,
 
         world_each_child(world, KIND_QUOTA, node, ref) {
             const struct quota *quota = world_quota(world, ref);
-            int64_t need = demand->of[quota->dimension];
-            int64_t limit, use;
 
-            if (!counts(quota, demand))
-                continue;
-            cards |= quota->dimension == DIMENSION_CARDS;
-            limit = quota_limit(world, quota);
-            if (limit == AMOUNT_NONE)
-                continue;
-            if (need > limit) {
-                say_never(verdict, world, quota, need, limit);
+            cards |= quota->dimension == DIMENSION_CARDS &&
+                     quota_need(world, quota, demand) > 0;
+            if (!limit_holds(world, quota, demand, promised, now_ms, never,
+                             verdict))
                 return false;
-            }
-            if (never)
-                continue;
-            use = quota_use(world, quota, promised, now_ms);
-            if (plus(use, need) > limit) {
-                say_full(verdict, world, quota, need, use, limit);
-                return false;
-            }
         }
         if (node.kind == KIND_TENANT && !cards && !never &&
             demand->of[DIMENSION_CARDS] > 0 &&
@@ -346,19 +487,66 @@ quota_room(const struct world *world, const struct demand *demand,
          node = world_parent(world, node))
         world_each_child(world, KIND_QUOTA, node, ref) {
             const struct quota *quota = world_quota(world, ref);
-            int64_t use, limit;
+            int64_t use, limit, guaranteed;
 
-            if (quota->dimension != (int)dimension || !counts(quota, demand))
+            if (quota->dimension != (int)dimension ||
+                quota_need(world, quota, demand) == 0)
                 continue;
-            use = quota_use(world, quota, promised, 0);
-            limit = quota_limit(world, quota);
+            use = quota_use(world, quota, promised, demand->now_ms);
+            limit = quota_limit_at(world, quota, demand->now_ms);
+            guaranteed = quota_guaranteed(world, quota, demand->now_ms);
             if (limit != AMOUNT_NONE && limit - use < room)
                 room = limit - use;
-            if (within_guarantee && quota->guaranteed > 0 &&
-                quota->guaranteed - use < room)
-                room = quota->guaranteed - use;
+            if (within_guarantee && guaranteed > 0 && guaranteed - use < room)
+                room = guaranteed - use;
         }
     return room > 0 ? room : 0;
+}
+
+/* Would the whole demand, on cards that the quota counts, be too much? */
+static bool
+is_barred(const struct world *world, const struct quota *quota,
+          const struct demand *demand, const struct ledger *promised,
+          bool fixed)
+{
+    int64_t now_ms = demand->now_ms;
+    int64_t limit = quota_limit_at(world, quota, now_ms);
+    int64_t guaranteed = quota_guaranteed(world, quota, now_ms);
+    int64_t need = quota->dimension == DIMENSION_CARD_TIME
+                       ? times(demand->of[DIMENSION_CARDS],
+                               span_ms(demand, SPAN_MONTH, now_ms))
+                       : demand->of[quota->dimension];
+    int64_t use = quota_plus(quota_use(world, quota, promised, now_ms), need);
+
+    if (!counts(quota, demand) || !scope_is_typed(quota) ||
+        scope_fit(quota, world_class(world, demand->class)) != SCOPE_MAYBE)
+        return false;
+    return (limit != AMOUNT_NONE && use > limit) ||
+           (fixed && guaranteed > 0 && use > guaranteed);
+}
+
+size_t
+quota_bars(const struct world *world, const struct demand *demand,
+           const struct ledger *promised, bool fixed,
+           struct quota_bar bars_out[QUOTA_BARS_MAX])
+{
+    size_t count = 0;
+
+    for (struct ref node = demand->project; !ref_is_none(node);
+         node = world_parent(world, node))
+        world_each_child(world, KIND_QUOTA, node, ref) {
+            const struct quota *quota = world_quota(world, ref);
+
+            if (!is_barred(world, quota, demand, promised, fixed))
+                continue;
+            if (count == QUOTA_BARS_MAX) { /* so many bar all cards */
+                bars_out[0] = (struct quota_bar){ "", "" };
+                return 1;
+            }
+            bars_out[count++] =
+                (struct quota_bar){ quota->vendor, quota->model };
+        }
+    return count;
 }
 
 void
@@ -368,229 +556,11 @@ quota_charge(const struct world *world, const struct demand *demand,
     for (struct ref node = demand->project; !ref_is_none(node);
          node = world_parent(world, node))
         world_each_child(world, KIND_QUOTA, node, ref) {
-            const struct quota *quota = world_quota(world, ref);
+            int64_t need = quota_need(world, world_quota(world, ref), demand);
 
-            if (counts(quota, demand))
-                ledger_add(ledger, ref, sign * demand->of[quota->dimension]);
+            if (need != 0)
+                ledger_add(ledger, ref, sign * need);
         }
-}
-
-/* --- guarantees --- */
-
-enum standing { STANDING_NONE, STANDING_WITHIN, STANDING_BEYOND };
-
-/* Where would the demand put this node?  A node has a guarantee when it has
- * one for cards (of any dimension, when no cards are asked for); then all its
- * guarantees count.  worst_out: the quota that is exceeded, or that of the
- * cards. */
-static enum standing
-standing_of(const struct world *world, const struct demand *demand,
-            struct ref node, const struct ledger *ledger,
-            const struct quota **worst_out)
-{
-    bool any = false, cards = false, beyond = false;
-    bool asks_cards = demand->of[DIMENSION_CARDS] > 0;
-
-    world_each_child(world, KIND_QUOTA, node, ref) {
-        const struct quota *quota = world_quota(world, ref);
-        int64_t use;
-
-        if (quota->guaranteed == 0 || !counts(quota, demand))
-            continue;
-        any = true;
-        cards |= quota->dimension == DIMENSION_CARDS;
-        use = plus(quota->used, ledger_get(ledger, ref));
-        if (plus(use, demand->of[quota->dimension]) > quota->guaranteed &&
-            !beyond) {
-            beyond = true;
-            *worst_out = quota;
-        } else if (!beyond && (quota->dimension == DIMENSION_CARDS ||
-                               *worst_out == NULL)) {
-            *worst_out = quota;
-        }
-    }
-    if (!any || (asks_cards && !cards))
-        return STANDING_NONE;
-    return beyond ? STANDING_BEYOND : STANDING_WITHIN;
-}
-
-/* What of a guarantee is for nodes below that the demand does not come from:
- * all of it, and what they do not use yet. */
-struct reserve {
-    int64_t all, idle;
-};
-
-static bool
-same_scope(const struct quota *a, const struct quota *b)
-{
-    return a->dimension == b->dimension && ref_equal(a->pool, b->pool) &&
-           ref_equal(a->class, b->class);
-}
-
-/* Does the quota lean right on the one of a node above, none in between? */
-static bool
-leans_on(const struct world *world, const struct quota *quota,
-         struct ref above)
-{
-    struct ref node = world_parent(world, quota->object.parent);
-
-    for (; !ref_is_none(node) && !ref_equal(node, above);
-         node = world_parent(world, node))
-        world_each_child(world, KIND_QUOTA, node, ref)
-            if (world_quota(world, ref)->guaranteed > 0 &&
-                same_scope(world_quota(world, ref), quota))
-                return false;
-    return !ref_is_none(node);
-}
-
-static struct reserve
-reserved_below(const struct world *world, const struct quota *quota,
-               const struct demand *demand, const struct ledger *promised)
-{
-    struct reserve reserve = { 0 };
-
-    world_each(world, KIND_QUOTA, ref) {
-        const struct quota *other = world_quota(world, ref);
-        int64_t use;
-
-        if (other->guaranteed == 0 || !same_scope(other, quota) ||
-            world_is_below(world, demand->project, other->object.parent) ||
-            !leans_on(world, other, quota->object.parent))
-            continue;
-        use = plus(other->used, ledger_get(promised, ref));
-        reserve.all = plus(reserve.all, other->guaranteed);
-        if (use < other->guaranteed)
-            reserve.idle = plus(reserve.idle, other->guaranteed - use);
-    }
-    return reserve;
-}
-
-static void
-say_guarantee_full(struct verdict *verdict, const struct world *world,
-                   const struct quota *quota, int64_t need, int64_t use,
-                   int64_t most)
-{
-    char where[WHERE_MAX], asked[REASON_AMOUNT_MAX], all[REASON_AMOUNT_MAX],
-        used[REASON_AMOUNT_MAX];
-    bool never = need > most;
-
-    verdict_set(verdict, never ? WORKLOAD_REJECTED : WORKLOAD_GATED,
-                never ? REASON_LIMIT_NEVER : REASON_LIMIT,
-                "%s needed by work that is not preemptible, %s has %s in use "
-                "or promised below it of its guarantee of %s; it starts when "
-                "enough of the guarantee is free",
-                reason_amount(asked, quota->dimension, need),
-                quota_where(where, world, quota),
-                reason_amount(used, quota->dimension, use),
-                reason_amount(all, quota->dimension, quota->guaranteed));
-    verdict_numbers(verdict, need, use, quota->guaranteed);
-    verdict->quota = quota->object.self;
-}
-
-/* At one node; lowest: the guarantee that the work itself would use, and not
- * that of a sibling.  Higher up the one below it has settled that. */
-static bool
-fits_guarantee_at(const struct world *world, const struct demand *demand,
-                  struct ref node, const struct ledger *promised, bool lowest,
-                  struct verdict *verdict)
-{
-    world_each_child(world, KIND_QUOTA, node, ref) {
-        const struct quota *quota = world_quota(world, ref);
-        int64_t need = demand->of[quota->dimension];
-        struct reserve reserve = { 0 };
-        int64_t use;
-
-        if (quota->guaranteed == 0 || !counts(quota, demand))
-            continue;
-        if (lowest)
-            reserve = reserved_below(world, quota, demand, promised);
-        use = plus(plus(quota->used, ledger_get(promised, ref)),
-                   reserve.idle);
-        if (plus(use, need) <= quota->guaranteed)
-            continue;
-        say_guarantee_full(verdict, world, quota, need, use,
-                           quota->guaranteed - reserve.all);
-        return false;
-    }
-    return true;
-}
-
-bool
-quota_fits_guarantee(const struct world *world, const struct demand *demand,
-                     const struct ledger *promised,
-                     struct verdict *verdict_out)
-{
-    char asked[REASON_AMOUNT_MAX];
-    bool some = false;
-
-    for (struct ref node = demand->project; node.kind != KIND_PLATFORM &&
-                                            !ref_is_none(node);
-         node = world_parent(world, node)) {
-        const struct quota *quota = NULL;
-
-        if (standing_of(world, demand, node, promised, &quota) ==
-            STANDING_NONE)
-            continue;
-        if (!fits_guarantee_at(world, demand, node, promised, !some,
-                               verdict_out))
-            return false;
-        some = true;
-    }
-    if (some)
-        return true;
-    verdict_set(verdict_out, WORKLOAD_REJECTED, REASON_LIMIT_NEVER,
-                "%s needed by work that is not preemptible, and no quota "
-                "above it guarantees any: make it preemptible or get a "
-                "guarantee",
-                reason_amount(asked, DIMENSION_CARDS,
-                              demand->of[DIMENSION_CARDS]));
-    verdict_numbers(verdict_out, demand->of[DIMENSION_CARDS], 0, 0);
-    return false;
-}
-
-enum quota_right
-quota_right(const struct world *world, const struct demand *demand,
-            const struct ledger *promised)
-{
-    bool within = false, beyond = false;
-
-    for (struct ref node = demand->project;
-         !ref_is_none(node) && node.kind != KIND_PLATFORM;
-         node = world_parent(world, node)) {
-        const struct quota *quota = NULL;
-        enum standing standing =
-            standing_of(world, demand, node, promised, &quota);
-
-        within |= standing == STANDING_WITHIN;
-        beyond |= standing == STANDING_BEYOND;
-    }
-    if (!within)
-        return RIGHT_BURST;
-    return beyond ? RIGHT_PART : RIGHT_FULL;
-}
-
-bool
-quota_may_reclaim(const struct world *world, const struct demand *demand,
-                  const struct ledger *promised, struct ref ancestor,
-                  struct claim *claim_out)
-{
-    enum standing highest = STANDING_NONE;
-
-    for (struct ref node = demand->project;
-         !ref_is_none(node) && !ref_equal(node, ancestor);
-         node = world_parent(world, node)) {
-        const struct quota *quota = NULL;
-        enum standing standing =
-            standing_of(world, demand, node, promised, &quota);
-
-        if (standing == STANDING_NONE)
-            continue;
-        highest = standing;
-        claim_out->node = node;
-        claim_out->used = quota->used;
-        claim_out->guaranteed = quota->guaranteed;
-    }
-    return highest == STANDING_WITHIN;
 }
 
 struct ref
@@ -601,54 +571,4 @@ quota_ancestor(const struct world *world, struct ref a, struct ref b)
         if (world_is_below(world, b, node))
             return node;
     return (struct ref){ 0 };
-}
-
-bool
-quota_release_allowed(const struct world *world, const struct demand *release,
-                      struct ref ancestor, const struct ledger *leaving)
-{
-    for (struct ref node = release->project;
-         !ref_is_none(node) && !ref_equal(node, ancestor);
-         node = world_parent(world, node))
-        world_each_child(world, KIND_QUOTA, node, ref) {
-            const struct quota *quota = world_quota(world, ref);
-            int64_t left;
-
-            if (quota->guaranteed == 0 ||
-                quota->dimension == DIMENSION_CARD_TIME ||
-                !counts(quota, release))
-                continue;
-            left = quota->used + ledger_get(leaving, ref) -
-                   release->of[quota->dimension];
-            if (left < quota->guaranteed)
-                return false;
-        }
-    return true;
-}
-
-int64_t
-quota_over(const struct world *world, const struct demand *demand,
-           struct ref ancestor, const struct ledger *leaving,
-           struct claim *claim_out)
-{
-    int64_t over = demand->of[DIMENSION_CARDS];
-    bool guarantee = false;
-
-    for (struct ref node = demand->project;
-         !ref_is_none(node) && !ref_equal(node, ancestor);
-         node = world_parent(world, node))
-        world_each_child(world, KIND_QUOTA, node, ref) {
-            const struct quota *quota = world_quota(world, ref);
-
-            if (quota->dimension != DIMENSION_CARDS ||
-                !counts(quota, demand) ||
-                (guarantee && quota->guaranteed == 0))
-                continue;
-            guarantee |= quota->guaranteed > 0;
-            over = quota->used + ledger_get(leaving, ref) - quota->guaranteed;
-            if (claim_out != NULL)
-                *claim_out = (struct claim){ node, quota->used,
-                                             quota->guaranteed };
-        }
-    return over;
 }

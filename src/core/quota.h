@@ -2,26 +2,44 @@
 #ifndef CORE_QUOTA_H
 #define CORE_QUOTA_H
 
+#include "core/access.h"
+#include "core/change.h"
 #include "core/ledger.h"
 #include "core/reason.h"
 
 /*
  * May this amount be used here, and by whose right?
  *
- * Quotas sit on platform > tenant > unit* > project.  A quota counts one
- * dimension, of one pool or all, of one class or all; several on one node
- * all hold.  `guaranteed` is always available to the node, use above it is
- * burst, `limit` caps both.  Counters are those of the world: sums over live
- * bindings, instances, workloads and volumes, never kept here.
+ * Quotas sit on platform > tenant > unit* > project > one subject's work in
+ * the project.  A quota counts one dimension, of one pool or all, of one
+ * class, vendor or model or all (scope.h); several on one node all hold.
+ * `guaranteed` is always available to the node, use above it is burst,
+ * `limit` caps both.  Counters are those of the world: sums over live
+ * bindings, instances, workloads, volumes and facts, never kept here.
  */
 
-/* What a workload takes when it is assigned in one pool. */
+/* Cards of one type that a demand holds. */
+#define DEMAND_PARTS 4
+struct demand_part {
+    const char *vendor, *model; /* a binding's: valid while it is live */
+    int64_t milli, memory_mib;
+};
+
+/* What a workload takes when it is assigned in one pool, or what a live one
+ * holds.  A typed request counts in the quotas of its type and in those of
+ * any card. */
 struct demand {
     struct ref project;
     struct ref pool;
     struct ref class;
     struct ref asked_pool; /* the workload's own pool: it counts as one there */
-    int64_t of[DIMENSION_COUNT]; /* AMOUNT_MAX: more than can be counted */
+    struct ref user;       /* who submitted it */
+    int64_t now_ms;        /* limits and guarantees in force then */
+    int64_t run_ms;        /* longest run time; 0: none */
+    int64_t of[DIMENSION_COUNT]; /* above USAGE_MAX: cannot be counted.  Cost
+                                    is reckoned when it is asked: 0 */
+    struct demand_part parts[DEMAND_PARTS]; /* none: known by its class */
+    unsigned part_count;
 };
 
 /* The demand of a workload in a pool.  card_memory_mib: memory of a whole
@@ -29,22 +47,38 @@ struct demand {
 void quota_demand(const struct world *world, const struct workload *workload,
                   struct ref pool, int64_t card_memory_mib,
                   struct demand *demand_out);
+/* Adds what a live instance, and what a live binding holds. */
+void quota_demand_instance(const struct world *world,
+                           const struct instance *instance,
+                           struct demand *demand);
+void quota_demand_binding(const struct binding *binding,
+                          struct demand *demand);
+/* How much of the demand this quota counts; 0: nothing. */
+int64_t quota_need(const struct world *world, const struct quota *quota,
+                   const struct demand *demand);
 
-/* The limit in force: the quota's own, else for the cards of a tenant the
+/* The lasting limit: the quota's own, else for the cards of a tenant the
  * platform's default (factor x guaranteed, or the free limit without a
  * guarantee); AMOUNT_NONE when nothing caps it. */
 int64_t quota_limit(const struct world *world, const struct quota *quota);
-/* Card time that is used or promised in the month of now: metered, running
- * on, and reserved by max run times. */
-int64_t quota_committed(const struct world *world, const struct quota *quota,
-                        int64_t now_ms);
+/* Limit and guarantee in force at a time: with what was raised for a while,
+ * and what is reserved. */
+int64_t quota_limit_at(const struct world *world, const struct quota *quota,
+                       int64_t now_ms);
+int64_t quota_guaranteed(const struct world *world, const struct quota *quota,
+                         int64_t now_ms);
+bool quota_is_raised(const struct quota *quota, int64_t now_ms);
+/* Live use; for what is counted by the month, metered and promised. */
+int64_t quota_used(const struct world *world, const struct quota *quota,
+                   int64_t now_ms);
 
 /*
  * Does the demand fit every limit from project to platform, on top of live
- * use and of what the ledger (may be NULL) promises to others?  On failure
- * verdict_out says which does not: REASON_LIMIT_NEVER when an empty quota
- * would be too small (state rejected), else REASON_LIMIT or REASON_CARD_TIME
- * (state gated).
+ * use and of what the ledger (may be NULL) promises to others?  Of card time
+ * and cost the part in this month and the part in the next are looked at.  On
+ * failure verdict_out says which does not: REASON_LIMIT_NEVER when an empty
+ * quota would be too small (state rejected), else REASON_LIMIT or
+ * REASON_CARD_TIME (state gated).
  */
 bool quota_fits(const struct world *world, const struct demand *demand,
                 const struct ledger *promised, int64_t now_ms,
@@ -60,6 +94,15 @@ bool quota_fits_guarantee(const struct world *world,
 int64_t quota_room(const struct world *world, const struct demand *demand,
                    enum dimension dimension, const struct ledger *promised,
                    bool within_guarantee);
+/* Cards that a request of a class that takes several types must not be given,
+ * since a quota of that type is full; fixed: it must keep to guarantees. */
+#define QUOTA_BARS_MAX 8
+struct quota_bar {
+    const char *vendor, *model; /* "": any */
+};
+size_t quota_bars(const struct world *world, const struct demand *demand,
+                  const struct ledger *promised, bool fixed,
+                  struct quota_bar bars_out[QUOTA_BARS_MAX]);
 /* Adds sign x demand to the ledger's lines of all quotas that count it. */
 void quota_charge(const struct world *world, const struct demand *demand,
                   struct ledger *ledger, int sign);
@@ -105,14 +148,23 @@ int64_t quota_over(const struct world *world, const struct demand *demand,
                    struct claim *claim_out);
 
 /*
- * Are the numbers of a new or changed quota consistent with the tree: pool
- * and class exist, guaranteed <= limit, children's guaranteed sum <= the
- * parent's, no child limit above the parent's, at most one quota for one
- * node, dimension, pool and class, tenants' card guarantees within healthy
+ * Are the numbers of a new or changed quota consistent with the tree:
+ * guaranteed <= limit, children's guaranteed sum <= the parent's, no child
+ * limit above the parent's, within the ceilings on its way up, at most one
+ * quota for one node and scope, tenants' card guarantees within healthy
  * capacity, a tenant's limit within the platform's share of the pool?
- * ERROR_QUOTA or ERROR_INVALID with the numbers.
+ * ERROR_QUOTA or ERROR_INVALID with the numbers; who holds what is told as
+ * far as the viewer (may be NULL) sees it.
  */
-int quota_check(const struct changes *changes, const struct quota *quota,
+int quota_check(const struct granted *viewer, const struct changes *changes,
+                const struct quota *quota, struct error *err);
+
+/* A hero right: the limit of the quota that granted is about is raised for a
+ * time, 0 to 7 days from now, whatever the levels say; 0 ends it.  granted:
+ * quota.raise. */
+#define QUOTA_RAISE_MS_MAX (INT64_C(7) * 24 * 3600000)
+int quota_raise(const struct granted *granted, struct changes *changes,
+                int64_t limit, int64_t for_ms, const char *reason,
                 struct error *err);
 
 #endif

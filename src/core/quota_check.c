@@ -2,17 +2,18 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "core/quota.h"
+#include "core/quota_private.h"
 
 /* Are the numbers of a quota consistent with the tree?  See quota.h. */
 
-static int64_t
-plus(int64_t a, int64_t b)
-{
-    int64_t sum;
-
-    return __builtin_add_overflow(a, b, &sum) ? INT64_MAX : sum;
-}
+/* One check: the quota as it would be, in a set of changes. */
+struct check {
+    const struct granted *viewer;
+    const struct changes *changes;
+    const struct world *world;
+    const struct quota *self;
+    const struct quota *before; /* NULL: it is new */
+};
 
 /* Milli-cards that one tenant may get; AMOUNT_MAX before there are cards. */
 static int64_t
@@ -20,227 +21,292 @@ most_of(const struct world *world, struct ref pool)
 {
     const struct platform *platform =
         world_platform(world, world_platform_ref(world));
-    int64_t cards = 0;
+    const struct pool *one = world_pool(world, pool);
+    int64_t cards = one != NULL ? one->cards
+                                : (int64_t)world_count(world, KIND_CARD);
 
-    world_each(world, KIND_CARD, ref)
-        cards += ref_is_none(pool) ||
-                 ref_equal(world_ancestor(world, KIND_POOL, ref), pool);
     return cards > 0 ? cards * platform->tenant_limit_permille : AMOUNT_MAX;
 }
 
+/* --- what leans on what --- */
+
+/* The same but for whose use it is: all of the node's? */
 static bool
-same_scope(const struct quota *a, const struct quota *b)
+is_whole(const struct quota *quota, const struct quota *self)
 {
-    return a->dimension == b->dimension && ref_equal(a->pool, b->pool) &&
-           ref_equal(a->class, b->class);
+    struct quota whole = *self;
+
+    whole.user = (struct ref){ 0 };
+    return ref_is_none(quota->user) && scope_equal(quota, &whole);
 }
 
-/* The quota of the same scope at a node, but not self; NULL without one. */
+/* The quota of self's scope for a node as a whole, self's new image
+ * included; NULL without one. */
 static const struct quota *
-peer_at(const struct changes *changes, struct ref node,
-        const struct quota *self)
+whole_at(const struct check *check, struct ref node)
 {
-    world_each_child(changes->world, KIND_QUOTA, node, ref) {
-        const struct quota *quota = change_get(changes, ref);
+    if (ref_equal(check->self->object.parent, node) &&
+        ref_is_none(check->self->user))
+        return check->self;
+    world_each_child(check->world, KIND_QUOTA, node, ref) {
+        const struct quota *quota = change_get(check->changes, ref);
 
-        if (quota != NULL && !ref_equal(ref, self->object.self) &&
-            same_scope(quota, self))
+        if (quota != NULL && is_whole(quota, check->self))
             return quota;
     }
     return NULL;
 }
 
-/* The nearest quota of the same scope above a node. */
+/* What a quota of self's scope leans on: the nearest one above it.  That of a
+ * subject leans on its project's. */
 static const struct quota *
-peer_above(const struct changes *changes, struct ref node,
-           const struct quota *self)
+above_of(const struct check *check, const struct quota *quota)
 {
-    const struct quota *quota = NULL;
+    struct ref node = quota->object.parent;
+    const struct quota *above = NULL;
 
-    while (quota == NULL && !ref_is_none(node)) {
-        node = world_parent(changes->world, node);
-        if (!ref_is_none(node))
-            quota = peer_at(changes, node, self);
-    }
-    return quota;
+    if (ref_is_none(quota->user))
+        node = world_parent(check->world, node);
+    for (; above == NULL && !ref_is_none(node);
+         node = world_parent(check->world, node))
+        above = whole_at(check, node);
+    return above;
 }
 
-/* Where the quota at a node leans: the node of the nearest one of the same
- * scope above it, self's counted; none without one. */
-static struct ref
-leans_on(const struct changes *changes, struct ref node,
-         const struct quota *self)
+/* Is the quota another one of self's scope, of a node or of a subject? */
+static bool
+is_akin(const struct check *check, const struct quota *quota)
 {
-    do
-        node = world_parent(changes->world, node);
-    while (!ref_is_none(node) &&
-           !ref_equal(node, self->object.parent) &&
-           peer_at(changes, node, self) == NULL);
-    return node;
+    struct quota whole;
+
+    if (quota == NULL ||
+        ref_equal(quota->object.self, check->self->object.self))
+        return false;
+    whole = *quota;
+    whole.user = (struct ref){ 0 };
+    return is_whole(&whole, check->self);
 }
 
-/* Guarantees of the same scope right below a node, self's new one counted:
- * those that lean on it (on the platform: those of tenants too). */
-static int64_t
-guaranteed_below(const struct changes *changes, struct ref node,
-                 const struct quota *self)
+static bool
+leans(const struct check *check, const struct quota *quota,
+      const struct quota *above)
 {
-    int64_t sum = self->guaranteed;
+    const struct quota *at = above_of(check, quota);
 
-    world_each(changes->world, KIND_QUOTA, ref) {
-        const struct quota *quota = change_get(changes, ref);
-        struct ref above;
+    return at != NULL && ref_equal(at->object.self, above->object.self);
+}
 
-        if (quota == NULL || ref_equal(ref, self->object.self) ||
-            !same_scope(quota, self) ||
-            ref_equal(quota->object.parent, node) ||
-            !world_is_below(changes->world, quota->object.parent, node))
-            continue;
-        above = leans_on(changes, quota->object.parent, self);
-        if (ref_is_none(above) ? quota->object.parent.kind == KIND_TENANT
-                               : ref_equal(above, node))
-            sum = plus(sum, quota->guaranteed);
+/* Who holds what of a guarantee, as far as the viewer sees it. */
+struct holders {
+    int64_t sum;
+    size_t hidden;
+    char text[TEXT_MAX_SIZE];
+};
+
+static void
+add_holder(const struct check *check, const struct quota *quota,
+           struct holders *holders)
+{
+    char name[QUOTA_WHERE_MAX], amount[REASON_AMOUNT_MAX];
+    char piece[QUOTA_WHERE_MAX + REASON_AMOUNT_MAX + 8];
+    size_t used = strlen(holders->text);
+
+    holders->sum = quota_plus(holders->sum, quota->guaranteed);
+    if (quota->guaranteed == 0 || quota == check->self)
+        return;
+    (void)snprintf(piece, sizeof(piece), "%s%s has %s",
+                   used > 0 ? ", " : ": ",
+                   quota_where(name, check->world, quota),
+                   reason_amount(amount, quota->dimension,
+                                 quota->guaranteed));
+    if (check->viewer == NULL ||
+        !access_visible(check->viewer, quota->object.self) ||
+        used + strlen(piece) + 40 > sizeof(holders->text))
+        holders->hidden++;
+    else
+        memcpy(holders->text + used, piece, strlen(piece) + 1);
+}
+
+/* Guarantees that lean on a quota, self's new one counted. */
+static struct holders
+holders_of(const struct check *check, const struct quota *above)
+{
+    struct holders holders = { 0 };
+    size_t used;
+
+    world_each(check->world, KIND_QUOTA, ref) {
+        const struct quota *quota = change_get(check->changes, ref);
+
+        if (is_akin(check, quota) && leans(check, quota, above))
+            add_holder(check, quota, &holders);
     }
-    return sum;
+    if (leans(check, check->self, above))
+        add_holder(check, check->self, &holders);
+    used = strlen(holders.text);
+    if (holders.hidden > 0)
+        (void)snprintf(holders.text + used, sizeof(holders.text) - used,
+                       "%s%zu more", used > 0 ? " and " : ": ",
+                       holders.hidden);
+    return holders;
 }
 
 /* --- what all tenants are guaranteed, and what there is --- */
 
-/* Cards of one pool (none: of all) that match a class (none: any). */
-struct scope {
+/* Cards of one pool (none: of all), of a class, vendor and model. */
+struct extent {
     struct ref pool, class;
+    const char *vendor, *model;
 };
 
 static bool
-card_in(const struct changes *changes, const struct scope *scope,
-        struct ref ref, const struct card *card)
+says(const char *wish, const char *have)
 {
-    const struct class *class = world_class(changes->world, scope->class);
-
-    if (!ref_is_none(scope->pool) &&
-        !ref_equal(world_ancestor(changes->world, KIND_POOL, ref),
-                   scope->pool))
-        return false;
-    return class == NULL ||
-           ((class->vendor[0] == '\0' ||
-             strcmp(class->vendor, card->vendor) == 0) &&
-            (class->model[0] == '\0' ||
-             strcmp(class->model, card->model) == 0) &&
-            card->memory_mib >= class->min_memory_mib);
+    return wish[0] == '\0' || strcmp(wish, have) == 0;
 }
 
-/* Milli-cards that guarantees in the scope can be met with. */
+static bool
+card_in(const struct check *check, const struct extent *extent,
+        struct ref ref, const struct card *card)
+{
+    const struct class *class = world_class(check->world, extent->class);
+
+    if (!ref_is_none(extent->pool) &&
+        !ref_equal(world_ancestor(check->world, KIND_POOL, ref),
+                   extent->pool))
+        return false;
+    if (!says(extent->vendor, card->vendor) ||
+        !says(extent->model, card->model))
+        return false;
+    return class == NULL || (says(class->vendor, card->vendor) &&
+                             says(class->model, card->model) &&
+                             card->memory_mib >= class->min_memory_mib);
+}
+
+/* Milli-cards that guarantees in the extent can be met with. */
 static int64_t
-healthy_capacity(const struct changes *changes, const struct scope *scope)
+healthy_capacity(const struct check *check, const struct extent *extent)
 {
     int64_t cards = 0;
 
-    world_each(changes->world, KIND_CARD, ref) {
-        const struct card *card = change_get(changes, ref);
+    world_each(check->world, KIND_CARD, ref) {
+        const struct card *card = change_get(check->changes, ref);
 
         cards += card != NULL && !card->missing &&
                  card->health == HEALTH_HEALTHY &&
-                 card_in(changes, scope, ref, card);
+                 card_in(check, extent, ref, card);
     }
     return cards * 1000;
 }
 
-/* Can a card of the inner class be none of the outer one? */
-static bool
-class_within(const struct world *world, struct ref inner, struct ref outer)
+static const char *
+either(const char *own, const char *of_class)
 {
-    const struct class *a = world_class(world, inner);
-    const struct class *b = world_class(world, outer);
+    return own[0] != '\0' ? own : of_class;
+}
 
-    if (b == NULL || ref_equal(inner, outer))
+/* Can a card that the quota counts be none of the extent's? */
+static bool
+is_within(const struct check *check, const struct quota *quota,
+          const struct extent *extent)
+{
+    const struct class *a = world_class(check->world, quota->class);
+    const struct class *b = world_class(check->world, extent->class);
+    const char *vendor = either(quota->vendor, a != NULL ? a->vendor : "");
+    const char *model = either(quota->model, a != NULL ? a->model : "");
+
+    if (!says(extent->vendor, vendor) || !says(extent->model, model))
+        return false;
+    if (b == NULL || ref_equal(quota->class, extent->class))
         return true;
-    return a != NULL &&
-           (b->vendor[0] == '\0' || strcmp(a->vendor, b->vendor) == 0) &&
-           (b->model[0] == '\0' || strcmp(a->model, b->model) == 0) &&
+    return says(b->vendor, vendor) && says(b->model, model) && a != NULL &&
            a->min_memory_mib >= b->min_memory_mib;
 }
 
-/* The largest guarantee of cards at a node that only cards of the scope can
- * meet, self's new one counted; in_pool: of those for one pool alone. */
+/* in_pool: of those for one pool alone. */
+static bool
+is_claim(const struct check *check, const struct quota *quota,
+         const struct extent *extent, bool in_pool)
+{
+    return quota->dimension == DIMENSION_CARDS && ref_is_none(quota->user) &&
+           (ref_equal(quota->pool, extent->pool) ||
+            (!in_pool && ref_is_none(extent->pool))) &&
+           is_within(check, quota, extent);
+}
+
+/* The largest guarantee of cards at a node that only cards of the extent can
+ * meet, self's new one counted. */
 static int64_t
-largest_within(const struct changes *changes, struct ref node,
-               const struct quota *self, const struct scope *scope,
-               bool in_pool)
+largest_within(const struct check *check, struct ref node,
+               const struct extent *extent, bool in_pool)
 {
     int64_t largest = 0;
 
-    if (ref_equal(self->object.parent, node) &&
-        (in_pool ? ref_equal(self->pool, scope->pool)
-                 : ref_is_none(scope->pool) ||
-                       ref_equal(self->pool, scope->pool)) &&
-        class_within(changes->world, self->class, scope->class))
-        largest = self->guaranteed;
-    world_each_child(changes->world, KIND_QUOTA, node, ref) {
-        const struct quota *quota = change_get(changes, ref);
+    if (ref_equal(check->self->object.parent, node) &&
+        is_claim(check, check->self, extent, in_pool))
+        largest = check->self->guaranteed;
+    world_each_child(check->world, KIND_QUOTA, node, ref) {
+        const struct quota *quota = change_get(check->changes, ref);
 
-        if (quota != NULL && !ref_equal(ref, self->object.self) &&
-            quota->dimension == DIMENSION_CARDS &&
-            (ref_equal(quota->pool, scope->pool) ||
-             (!in_pool && ref_is_none(scope->pool))) &&
-            class_within(changes->world, quota->class, scope->class) &&
+        if (quota != NULL && !ref_equal(ref, check->self->object.self) &&
+            is_claim(check, quota, extent, in_pool) &&
             quota->guaranteed > largest)
             largest = quota->guaranteed;
     }
     return largest;
 }
 
-/* What one node can claim of the scope's cards at least: its guarantees count
- * the same use when they overlap, but those of two pools do not. */
+/* What one node can claim of the extent's cards at least: its guarantees
+ * count the same use when they overlap, but those of two pools do not. */
 static int64_t
-claim_of(const struct changes *changes, struct ref node,
-         const struct quota *self, const struct scope *scope)
+claim_of(const struct check *check, struct ref node,
+         const struct extent *extent)
 {
-    int64_t claim = largest_within(changes, node, self, scope, false);
+    int64_t claim = largest_within(check, node, extent, false);
     int64_t sum = 0;
 
-    if (!ref_is_none(scope->pool))
+    if (!ref_is_none(extent->pool))
         return claim;
-    world_each(changes->world, KIND_POOL, pool) {
-        struct scope part = { pool, scope->class };
+    world_each(check->world, KIND_POOL, pool) {
+        struct extent part = *extent;
 
-        sum = plus(sum, largest_within(changes, node, self, &part, true));
+        part.pool = pool;
+        sum = quota_plus(sum, largest_within(check, node, &part, true));
     }
     return sum > claim ? sum : claim;
 }
 
 /* The same of all nodes below one together. */
 static int64_t
-claims_below(const struct changes *changes, struct ref node,
-             const struct quota *self, const struct scope *scope)
+claims_below(const struct check *check, struct ref node,
+             const struct extent *extent)
 {
     static const enum kind kinds[] = { KIND_UNIT, KIND_PROJECT };
     int64_t sum = 0;
 
     for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
-        world_each_child(changes->world, kinds[i], node, child) {
-            int64_t own = claim_of(changes, child, self, scope);
-            int64_t below = claims_below(changes, child, self, scope);
+        world_each_child(check->world, kinds[i], node, child) {
+            int64_t own = claim_of(check, child, extent);
+            int64_t below = claims_below(check, child, extent);
 
-            sum = plus(sum, own > below ? own : below);
+            sum = quota_plus(sum, own > below ? own : below);
         }
     return sum;
 }
 
 static int
-check_claims_on(const struct changes *changes, const struct quota *above,
-                const struct quota *self, struct error *err)
+check_claims_on(const struct check *check, const struct quota *above,
+                struct error *err)
 {
-    const struct scope scope = { above->pool, above->class };
-    char node[NAME_MAX_SIZE + 16], a[REASON_AMOUNT_MAX],
-        b[REASON_AMOUNT_MAX];
-    int64_t sum =
-        claims_below(changes, above->object.parent, self, &scope);
+    const struct extent extent = { above->pool, above->class, above->vendor,
+                                   above->model };
+    char where[QUOTA_WHERE_MAX], a[REASON_AMOUNT_MAX], b[REASON_AMOUNT_MAX];
+    int64_t sum = claims_below(check, above->object.parent, &extent);
 
     if (sum <= above->guaranteed)
         return 0;
     return error_set(err, ERROR_QUOTA,
                      "the guarantees below %s would sum to %s, its own is %s",
-                     reason_node(node, changes->world, above->object.parent),
+                     quota_where(where, check->world, above),
                      reason_amount(a, DIMENSION_CARDS, sum),
                      reason_amount(b, DIMENSION_CARDS, above->guaranteed));
 }
@@ -248,216 +314,326 @@ check_claims_on(const struct changes *changes, const struct quota *above,
 /* What is guaranteed of any scope below a tenant fits each guarantee of cards
  * above it that counts the same use. */
 static int
-check_nested(const struct changes *changes, const struct quota *quota,
-             struct error *err)
+check_nested(const struct check *check, struct error *err)
 {
-    const struct quota *before = world_quota(changes->world,
-                                             quota->object.self);
-    struct ref node = quota->object.parent;
+    struct ref node = check->self->object.parent;
 
-    if (quota->guaranteed == 0 || node.kind == KIND_PLATFORM)
+    if (check->self->guaranteed == 0 || node.kind == KIND_PLATFORM ||
+        !ref_is_none(check->self->user))
         return 0;
-    if (check_claims_on(changes, quota, quota, err) < 0)
+    if (check_claims_on(check, check->self, err) < 0)
         return -1;
-    if (before != NULL && quota->guaranteed <= before->guaranteed)
+    if (check->before != NULL &&
+        check->self->guaranteed <= check->before->guaranteed)
         return 0;
-    for (node = world_parent(changes->world, node);
+    for (node = world_parent(check->world, node);
          !ref_is_none(node) && node.kind != KIND_PLATFORM;
-         node = world_parent(changes->world, node))
-        world_each_child(changes->world, KIND_QUOTA, node, ref) {
-            const struct quota *above = change_get(changes, ref);
+         node = world_parent(check->world, node))
+        world_each_child(check->world, KIND_QUOTA, node, ref) {
+            const struct quota *above = change_get(check->changes, ref);
 
             if (above != NULL && above->dimension == DIMENSION_CARDS &&
                 above->guaranteed > 0 &&
-                check_claims_on(changes, above, quota, err) < 0)
+                check_claims_on(check, above, err) < 0)
                 return -1;
         }
     return 0;
 }
 
-/* Every scope that the new guarantee lies in must hold what is claimed of it
+/* Every extent that the new guarantee lies in must hold what is claimed of it
  * by all tenants together. */
 static int
-check_claims(const struct changes *changes, const struct quota *quota,
-             struct error *err)
+check_claims(const struct check *check, struct error *err)
 {
+    const struct quota *self = check->self;
     const struct ref none = { 0 };
-    const struct scope scopes[] = { { quota->pool, quota->class },
-                                    { quota->pool, none },
-                                    { none, quota->class },
-                                    { none, none } };
-    char a[REASON_AMOUNT_MAX], b[REASON_AMOUNT_MAX];
+    const struct extent extents[] = {
+        { self->pool, self->class, self->vendor, self->model },
+        { self->pool, none, self->vendor, self->model },
+        { none, none, self->vendor, self->model },
+        { self->pool, self->class, "", "" },
+        { self->pool, none, "", "" },
+        { none, self->class, "", "" },
+        { none, none, "", "" },
+    };
+    char a[REASON_AMOUNT_MAX], b[REASON_AMOUNT_MAX], c[REASON_AMOUNT_MAX];
 
-    for (size_t i = 0; i < sizeof(scopes) / sizeof(scopes[0]); i++) {
-        int64_t have = healthy_capacity(changes, &scopes[i]), sum = 0;
+    for (size_t i = 0; i < sizeof(extents) / sizeof(extents[0]); i++) {
+        int64_t have = healthy_capacity(check, &extents[i]), sum = 0;
+        int64_t own = claim_of(check, self->object.parent, &extents[i]);
 
-        world_each(changes->world, KIND_TENANT, tenant)
-            sum = plus(sum, claim_of(changes, tenant, quota, &scopes[i]));
-        if (sum > have)
-            return error_set(err, ERROR_QUOTA,
-                             "the guarantees of all tenants would sum to %s, "
-                             "%s are healthy",
-                             reason_amount(a, quota->dimension, sum),
-                             reason_amount(b, quota->dimension, have));
+        world_each(check->world, KIND_TENANT, tenant)
+            sum = quota_plus(sum, claim_of(check, tenant, &extents[i]));
+        if (world_get(check->world, self->object.parent) == NULL)
+            sum = quota_plus(sum, own); /* a tenant that is being made */
+        if (sum <= have)
+            continue;
+        (void)error_set(err, ERROR_QUOTA,
+                        "the guarantees of all tenants would sum to %s, %s "
+                        "are healthy",
+                        reason_amount(a, self->dimension, sum),
+                        reason_amount(b, self->dimension, have));
+        return error_help(err, "at most %s can be guaranteed here now",
+                          reason_amount(c, self->dimension,
+                                        have - (sum - own) > 0
+                                            ? have - (sum - own)
+                                            : 0));
     }
     return 0;
 }
 
-static int
-check_parent(const struct changes *changes, const struct quota *quota,
-             struct error *err)
-{
-    char node[NAME_MAX_SIZE + 16], a[REASON_AMOUNT_MAX],
-        b[REASON_AMOUNT_MAX];
-    const struct quota *above =
-        peer_above(changes, quota->object.parent, quota);
-    int64_t sum;
+/* --- against what is above and below --- */
 
-    if (above == NULL) {
-        if (quota->guaranteed > 0 &&
-            quota->object.parent.kind != KIND_TENANT &&
-            quota->object.parent.kind != KIND_PLATFORM)
-            return error_set(err, ERROR_QUOTA,
-                             "%s would be guaranteed, and nothing above "
-                             "guarantees %s in this scope",
-                             reason_amount(a, quota->dimension,
-                                           quota->guaranteed),
-                             reason_dimension(quota->dimension));
-        return 0;
-    }
-    reason_node(node, changes->world, above->object.parent);
-    if (above->limit != AMOUNT_NONE && quota->limit != AMOUNT_NONE &&
-        quota->limit > above->limit)
-        return error_set(err, ERROR_QUOTA,
-                         "the limit would be %s, that of %s is %s",
-                         reason_amount(a, quota->dimension, quota->limit),
-                         node,
-                         reason_amount(b, quota->dimension, above->limit));
+static int
+check_guaranteed(const struct check *check, const struct quota *above,
+                 struct error *err)
+{
+    char where[QUOTA_WHERE_MAX], a[REASON_AMOUNT_MAX], b[REASON_AMOUNT_MAX];
+    struct holders holders;
+
     /* The platform's own quota guarantees nothing unless it says so. */
     if (above->object.parent.kind == KIND_PLATFORM && above->guaranteed == 0)
         return 0;
-    sum = guaranteed_below(changes, above->object.parent, quota);
-    if (quota->guaranteed > 0 && sum > above->guaranteed)
+    holders = holders_of(check, above);
+    if (check->self->guaranteed == 0 || holders.sum <= above->guaranteed)
+        return 0;
+    return error_set(err, ERROR_QUOTA,
+                     "the guarantees below %s would sum to %s, its own is "
+                     "%s%s",
+                     quota_where(where, check->world, above),
+                     reason_amount(a, above->dimension, holders.sum),
+                     reason_amount(b, above->dimension, above->guaranteed),
+                     holders.text);
+}
+
+static int
+check_parent(const struct check *check, struct error *err)
+{
+    const struct quota *self = check->self;
+    const struct quota *above = above_of(check, self);
+    bool below = !ref_is_none(self->user) ||
+                 (self->object.parent.kind != KIND_TENANT &&
+                  self->object.parent.kind != KIND_PLATFORM);
+    char where[QUOTA_WHERE_MAX], a[REASON_AMOUNT_MAX], b[REASON_AMOUNT_MAX];
+
+    if (above == NULL && self->guaranteed > 0 && below)
         return error_set(err, ERROR_QUOTA,
-                         "the guarantees below %s would sum to %s, its own "
-                         "is %s",
-                         node, reason_amount(a, quota->dimension, sum),
-                         reason_amount(b, quota->dimension,
-                                       above->guaranteed));
-    return 0;
+                         "%s would be guaranteed, and nothing above "
+                         "guarantees %s in this scope",
+                         reason_amount(a, self->dimension, self->guaranteed),
+                         reason_dimension(self->dimension));
+    if (above == NULL)
+        return 0;
+    if (above->limit != AMOUNT_NONE && self->limit != AMOUNT_NONE &&
+        self->limit > above->limit)
+        return error_set(err, ERROR_QUOTA,
+                         "the limit would be %s, that of %s is %s",
+                         reason_amount(a, self->dimension, self->limit),
+                         quota_where(where, check->world, above),
+                         reason_amount(b, self->dimension, above->limit));
+    return check_guaranteed(check, above, err);
 }
 
 /* The limit that is new must not be below one that leans on it. */
 static int
-check_limits_below(const struct changes *changes, const struct quota *quota,
-                   struct error *err)
+check_limits_below(const struct check *check, struct error *err)
 {
-    char node[NAME_MAX_SIZE + 16], a[REASON_AMOUNT_MAX],
-        b[REASON_AMOUNT_MAX];
+    const struct quota *self = check->self;
+    char where[QUOTA_WHERE_MAX], a[REASON_AMOUNT_MAX], b[REASON_AMOUNT_MAX];
 
-    if (quota->limit == AMOUNT_NONE)
+    if (self->limit == AMOUNT_NONE || !ref_is_none(self->user))
         return 0;
-    world_each(changes->world, KIND_QUOTA, ref) {
-        const struct quota *below = change_get(changes, ref);
+    world_each(check->world, KIND_QUOTA, ref) {
+        const struct quota *below = change_get(check->changes, ref);
 
-        if (below == NULL || ref_equal(ref, quota->object.self) ||
-            !same_scope(below, quota) || below->limit <= quota->limit ||
-            !world_is_below(changes->world, below->object.parent,
-                            quota->object.parent))
+        if (!is_akin(check, below) || below->limit <= self->limit ||
+            !world_is_below(check->world, below->object.parent,
+                            self->object.parent))
             continue;
-        reason_node(node, changes->world, below->object.parent);
         return error_set(err, ERROR_QUOTA,
                          "the limit would be %s, that of %s below is %s",
-                         reason_amount(a, quota->dimension, quota->limit),
-                         node,
-                         reason_amount(b, quota->dimension, below->limit));
+                         reason_amount(a, self->dimension, self->limit),
+                         quota_where(where, check->world, below),
+                         reason_amount(b, self->dimension, below->limit));
     }
     return 0;
 }
 
 static int
-check_children(const struct changes *changes, const struct quota *quota,
-               struct error *err)
+check_children(const struct check *check, struct error *err)
 {
+    const struct quota *self = check->self;
     char a[REASON_AMOUNT_MAX], b[REASON_AMOUNT_MAX];
-    int64_t sum;
+    struct holders holders;
 
-    if (quota->object.parent.kind == KIND_PLATFORM && quota->guaranteed == 0)
+    if (!ref_is_none(self->user) ||
+        (self->object.parent.kind == KIND_PLATFORM && self->guaranteed == 0))
         return 0;
-    sum = guaranteed_below(changes, quota->object.parent, quota) -
-          quota->guaranteed;
-    if (sum > quota->guaranteed)
-        return error_set(err, ERROR_QUOTA,
-                         "the guarantee would be %s, those below it sum to "
-                         "%s",
-                         reason_amount(a, quota->dimension,
-                                       quota->guaranteed),
-                         reason_amount(b, quota->dimension, sum));
-    return 0;
+    holders = holders_of(check, self);
+    if (holders.sum <= self->guaranteed)
+        return 0;
+    return error_set(err, ERROR_QUOTA,
+                     "the guarantee would be %s, those below it sum to %s%s",
+                     reason_amount(a, self->dimension, self->guaranteed),
+                     reason_amount(b, self->dimension, holders.sum),
+                     holders.text);
 }
 
 static int
-check_capacity(const struct changes *changes, const struct quota *quota,
-               struct error *err)
+check_capacity(const struct check *check, struct error *err)
 {
+    const struct quota *self = check->self, *before = check->before;
     char a[REASON_AMOUNT_MAX], b[REASON_AMOUNT_MAX];
-    int64_t most;
-    const struct quota *before = world_quota(changes->world,
-                                             quota->object.self);
+    int64_t most = most_of(check->world, self->pool);
 
-    if (quota->guaranteed > 0 &&
-        (before == NULL || quota->guaranteed > before->guaranteed) &&
-        check_claims(changes, quota, err) < 0)
+    if (self->guaranteed > 0 &&
+        (before == NULL || self->guaranteed > before->guaranteed) &&
+        check_claims(check, err) < 0)
         return -1;
-    most = most_of(changes->world, quota->pool);
-    if (quota->limit != AMOUNT_NONE && ref_is_none(quota->class) &&
-        (before == NULL || quota->limit > before->limit) &&
-        quota->limit > most)
-        return error_set(err, ERROR_QUOTA,
-                         "the limit would be %s, one tenant may get at most "
-                         "%s",
-                         reason_amount(a, quota->dimension, quota->limit),
-                         reason_amount(b, quota->dimension, most));
+    if (self->limit == AMOUNT_NONE || !ref_is_none(self->class) ||
+        (before != NULL && self->limit <= before->limit) ||
+        self->limit <= most)
+        return 0;
+    return error_set(err, ERROR_QUOTA,
+                     "the limit would be %s, one tenant may get at most %s",
+                     reason_amount(a, self->dimension, self->limit),
+                     reason_amount(b, self->dimension, most));
+}
+
+/* The numbers that the level above has put on a node or on one above it. */
+static int
+check_ceilings(const struct check *check, struct error *err)
+{
+    const struct quota *self = check->self;
+    int64_t most = self->guaranteed > self->limit ? self->guaranteed
+                                                  : self->limit;
+    char node[NAME_MAX_SIZE + 16], a[REASON_AMOUNT_MAX],
+        b[REASON_AMOUNT_MAX];
+
+    for (struct ref at = self->object.parent;
+         self->dimension == DIMENSION_CARDS && !ref_is_none(at);
+         at = world_parent(check->world, at))
+        world_each_child(check->world, KIND_CEILING, at, ref) {
+            int64_t bound = world_ceiling(check->world, ref)->cards_milli;
+
+            if (bound > 0 && most > bound)
+                return error_set(err, ERROR_QUOTA,
+                                 "%s would be allowed, the ceiling of %s is "
+                                 "%s",
+                                 reason_amount(a, DIMENSION_CARDS, most),
+                                 reason_node(node, check->world, at),
+                                 reason_amount(b, DIMENSION_CARDS, bound));
+        }
     return 0;
 }
 
-int
-quota_check(const struct changes *changes, const struct quota *quota,
-            struct error *err)
+/* --- the quota by itself --- */
+
+static int
+check_amounts(const struct quota *quota, struct error *err)
 {
     bool usage = quota->dimension >= DIMENSION_CARD_TIME;
     bool counted = quota->dimension == DIMENSION_WORKLOADS ||
                    quota->dimension == DIMENSION_INSTANCES;
 
-    if (quota->dimension == DIMENSION_TOKENS ||
-        quota->dimension == DIMENSION_COST)
-        return error_field(err, "/dimension",
-                           "a limit on %s a month is not enforced, so none "
-                           "can be set: limit card_time",
-                           reason_dimension(quota->dimension));
     if (quota->guaranteed > 0 && (usage || counted))
         return error_field(err, "/guaranteed",
                            "/guaranteed is for capacity, %s has limits only",
                            reason_dimension(quota->dimension));
+    if (quota->limit > AMOUNT_MAX && !usage)
+        return error_field(err, "/limit",
+                           "/limit is %" PRId64 ", %s count up to %" PRId64,
+                           quota->limit, reason_dimension(quota->dimension),
+                           AMOUNT_MAX);
     if (quota->limit != AMOUNT_NONE && quota->guaranteed > quota->limit)
         return error_field(err, "/guaranteed",
                            "/guaranteed is %" PRId64
                            ", above the limit of %" PRId64,
                            quota->guaranteed, quota->limit);
-    if (peer_at(changes, quota->object.parent, quota) != NULL)
+    if (quota->limit != AMOUNT_NONE && quota->soft > quota->limit)
+        return error_field(err, "/soft",
+                           "/soft is %" PRId64 ", above the limit of %" PRId64
+                           ": it would never be told in time",
+                           quota->soft, quota->limit);
+    if (quota->action == QUOTA_STOP && !usage)
+        return error_field(err, "/action",
+                           "/action is for what is counted by the month; "
+                           "/reclaim stops what is above a limit of %s",
+                           reason_dimension(quota->dimension));
+    if (quota->reclaim && usage)
+        return error_field(err, "/reclaim",
+                           "/reclaim is for capacity; /action says what a "
+                           "used up month does");
+    return 0;
+}
+
+static int
+check_scope(const struct check *check, struct error *err)
+{
+    const struct quota *self = check->self;
+    bool of_cards = self->dimension == DIMENSION_CARDS ||
+                    self->dimension == DIMENSION_ACCEL_MEMORY ||
+                    self->dimension == DIMENSION_CARD_TIME ||
+                    self->dimension == DIMENSION_COST;
+
+    if (scope_is_typed(self) && !of_cards)
+        return error_field(err,
+                           self->model[0] != '\0' ? "/model" : "/vendor",
+                           "a vendor or model narrows quotas of cards, their "
+                           "memory, time and cost, not of %s",
+                           reason_dimension(self->dimension));
+    if (!ref_is_none(self->user) &&
+        self->object.parent.kind != KIND_PROJECT)
+        return error_field(err, "/user",
+                           "a subject's quota sits in a project");
+    if (!ref_is_none(self->user) && self->user.kind != KIND_USER &&
+        self->user.kind != KIND_SERVICEACCOUNT)
+        return error_field(err, "/user",
+                           "/user is a user or a service account");
+    if (!ref_is_none(self->user) && self->dimension == DIMENSION_STORAGE)
+        return error_field(err, "/user",
+                           "volumes belong to the project, not to a user");
+    return 0;
+}
+
+static bool
+has_twin(const struct check *check)
+{
+    world_each_child(check->world, KIND_QUOTA, check->self->object.parent,
+                     ref) {
+        const struct quota *quota = change_get(check->changes, ref);
+
+        if (quota != NULL && !ref_equal(ref, check->self->object.self) &&
+            scope_equal(quota, check->self))
+            return true;
+    }
+    return false;
+}
+
+int
+quota_check(const struct granted *viewer, const struct changes *changes,
+            const struct quota *quota, struct error *err)
+{
+    const struct check check = { viewer, changes, changes->world, quota,
+                                 world_quota(changes->world,
+                                             quota->object.self) };
+
+    if (check_amounts(quota, err) < 0 || check_scope(&check, err) < 0)
+        return -1;
+    if (has_twin(&check))
         return error_set(err, ERROR_CONFLICT,
-                         "there is a quota for %s of this pool and class "
-                         "here already",
+                         "there is a quota for %s of this pool, class, type "
+                         "and user here already",
                          reason_dimension(quota->dimension));
-    if (check_parent(changes, quota, err) < 0 ||
-        check_children(changes, quota, err) < 0 ||
-        check_limits_below(changes, quota, err) < 0)
+    if (check_ceilings(&check, err) < 0 || check_parent(&check, err) < 0 ||
+        check_children(&check, err) < 0 ||
+        check_limits_below(&check, err) < 0)
         return -1;
     if (quota->dimension != DIMENSION_CARDS)
         return 0;
-    if (check_nested(changes, quota, err) < 0)
+    if (check_nested(&check, err) < 0)
         return -1;
     if (quota->object.parent.kind == KIND_TENANT)
-        return check_capacity(changes, quota, err);
+        return check_capacity(&check, err);
     return 0;
 }

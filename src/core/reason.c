@@ -25,8 +25,8 @@ void
 verdict_numbers(struct verdict *verdict, int64_t need, int64_t have,
                 int64_t limit)
 {
-    verdict->need = need < AMOUNT_MAX ? need : AMOUNT_MAX;
-    verdict->have = have < 0 ? 0 : have < AMOUNT_MAX ? have : AMOUNT_MAX;
+    verdict->need = need < USAGE_MAX ? need : USAGE_MAX;
+    verdict->have = have < 0 ? 0 : have < USAGE_MAX ? have : USAGE_MAX;
     verdict->limit = limit;
 }
 
@@ -124,7 +124,13 @@ reason_amount(char text[REASON_AMOUNT_MAX], int dimension, int64_t amount)
                        amount == 1 ? "" : "s");
         break;
     case DIMENSION_TOKENS:
-    case DIMENSION_COST:
+        (void)snprintf(text, size, "%" PRId64 " token%s", amount,
+                       amount == 1 ? "" : "s");
+        break;
+    case DIMENSION_COST: /* nano to thousandths of the currency */
+        put_milli(text, size, amount / 1000000, "of the currency",
+                  "of the currency");
+        break;
     case DIMENSION_COUNT:
     default:
         (void)snprintf(text, size, "%" PRId64, amount);

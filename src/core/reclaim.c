@@ -196,11 +196,12 @@ list_candidates(struct search *search)
     search->list =
         arena_alloc(search->arena, estate->run_count * sizeof(*search->list));
     for (size_t i = 0; i < estate->run_count; i++) {
-        const struct run *run = &estate->runs[i];
+        struct run *run = &estate->runs[i];
         const struct workload *victim =
             world_workload(estate->world, run->workload);
         struct candidate candidate = { .victim.run = (uint32_t)i };
 
+        run->demand.now_ms = estate->now_ms;
         if (fill_candidate(search, &candidate) &&
             is_useful(search, victim, run) &&
             find_rule(search, run, victim, &candidate))

@@ -80,6 +80,9 @@ static const struct rule rules[KIND_COUNT] = {
                      .create = rules_create_quota,
                      .update = rules_update_quota,
                      .remove = rules_delete_quota },
+    [KIND_REQUEST] = { .parents = BELOW(TENANT) | BELOW(UNIT) |
+                                  BELOW(PROJECT),
+                       .create = rules_create_request },
     [KIND_WORKLOAD] = { .update = rules_update_workload },
     [KIND_VOLUME] = { .parents = BELOW(PROJECT),
                       .named = true,
@@ -380,7 +383,8 @@ void
 rules_drop_node_rights(struct changes *changes, struct ref node)
 {
     static const enum kind kinds[] = { KIND_GRANT, KIND_DENY, KIND_CEILING,
-                                       KIND_QUOTA, KIND_ALARM };
+                                       KIND_QUOTA, KIND_ALARM,
+                                       KIND_REQUEST };
 
     for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
         rules_drop_children(changes, kinds[i], node);

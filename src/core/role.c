@@ -18,6 +18,7 @@ static const enum verb project_view[] = {
     VERB_WORKLOAD_GET, VERB_INSTANCE_GET,       VERB_BINDING_GET,
     VERB_VOLUME_GET,   VERB_ALARM_GET,          VERB_USAGE_READ,
     VERB_CEILING_GET,   VERB_WORKLOAD_WHATIF,
+    VERB_REQUEST_GET,
 };
 /* To see who may do what. */
 static const enum verb rights_view[] = {
@@ -35,6 +36,7 @@ static const enum verb estate_view[] = {
     VERB_WORKLOAD_GET,  VERB_INSTANCE_GET,  VERB_BINDING_GET,
     VERB_VOLUME_GET,    VERB_ALARM_GET,     VERB_USAGE_READ,
     VERB_WORKLOAD_WHATIF,
+    VERB_REQUEST_GET,
 };
 
 static const enum verb work[] = {
@@ -53,6 +55,7 @@ static const enum verb project_admin[] = {
     VERB_APIKEY_DELETE,         VERB_GRANT_GET,
     VERB_GRANT_CREATE,          VERB_GRANT_UPDATE,
     VERB_GRANT_DELETE,          VERB_DENY_GET,
+    VERB_REQUEST_CREATE,        VERB_REQUEST_WITHDRAW,
 };
 static const enum verb tenant_admin[] = {
     VERB_UNIT_CREATE,     VERB_UNIT_UPDATE,    VERB_UNIT_DELETE,
@@ -63,6 +66,7 @@ static const enum verb tenant_admin[] = {
     VERB_CEILING_UPDATE,  VERB_CEILING_DELETE, VERB_QUOTA_CREATE,
     VERB_QUOTA_UPDATE,    VERB_QUOTA_DELETE,   VERB_WORKLOAD_CANCEL,
     VERB_WORKLOAD_UPDATE, VERB_ALARM_UPDATE,   VERB_AUDIT_READ,
+    VERB_REQUEST_DECIDE,
 };
 static const enum verb operate[] = {
     VERB_NODE_UPDATE,  VERB_NODE_DELETE,      VERB_NODE_ENROL,
@@ -75,7 +79,7 @@ static const enum verb platform_admin[] = {
     VERB_CLASS_DELETE,    VERB_PRIORITY_CREATE, VERB_PRIORITY_UPDATE,
     VERB_PRIORITY_DELETE, VERB_PRIORITY_ACROSS, VERB_PRICE_CREATE,
     VERB_PRICE_UPDATE,    VERB_PRICE_DELETE,    VERB_TENANT_CREATE,
-    VERB_TENANT_UPDATE,   VERB_TENANT_DELETE,
+    VERB_TENANT_UPDATE,   VERB_TENANT_DELETE,   VERB_QUOTA_RAISE,
 };
 static const enum verb guard_estate[] = {
     VERB_DENY_CREATE,    VERB_DENY_UPDATE,     VERB_DENY_DELETE,

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "core/governance.h"
 #include "core/usage.h"
 
 /* What the platform owns: pools, nodes, cards, classes, priorities, prices. */
@@ -32,6 +33,13 @@ block_work(const struct edit *edit, struct blockers *blockers, struct ref ref)
         if (ref_equal(workload->class, ref) ||
             ref_equal(workload->pool, ref) ||
             ref_equal(workload->priority, ref))
+            rules_block(edit, blockers, at);
+    }
+    world_each(edit->world, KIND_REQUEST, at) {
+        const struct wish *request = world_wish(edit->world, at);
+
+        if (ref_equal(request->class, ref) || ref_equal(request->pool, ref) ||
+            ref_equal(request->priority, ref))
             rules_block(edit, blockers, at);
     }
     world_each(edit->world, KIND_QUOTA, at) {
@@ -302,11 +310,32 @@ check_across(const struct edit *edit, const struct priority *priority,
                          edit->now_ms, &across, err);
 }
 
+static int
+check_lists(const struct edit *edit, const struct priority *priority,
+            struct error *err)
+{
+    const struct world *world = edit->world;
+
+    if (governance_check_list(world, priority->roles, "/roles", NULL, err) !=
+        0)
+        return -1;
+    if (governance_check_list(world, priority->project_classes,
+                              "/project_classes",
+                              schema_field(KIND_PROJECT, "class")->names,
+                              err) != 0)
+        return -1;
+    return governance_check_list(world, priority->kinds, "/kinds",
+                                 schema_field(KIND_WORKLOAD, "kind")->names,
+                                 err);
+}
+
 int
 rules_create_priority(const struct edit *edit, void *image, struct error *err)
 {
     const struct priority *priority = image;
 
+    if (check_lists(edit, priority, err) != 0)
+        return -1;
     return check_across(edit, priority, priority->object.parent, err);
 }
 
@@ -317,6 +346,8 @@ rules_update_priority(const struct edit *edit, const void *before,
     const struct priority *old = before;
     const struct priority *priority = image;
 
+    if (check_lists(edit, priority, err) != 0)
+        return -1;
     if (old->preempt_across && old->value == priority->value)
         return 0;
     return check_across(edit, priority, priority->object.parent, err);

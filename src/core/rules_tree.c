@@ -4,8 +4,10 @@
 #include <string.h>
 
 #include "core/gate.h"
+#include "core/governance.h"
 #include "core/manifest.h"
 #include "core/quota.h"
+#include "core/scope.h"
 
 /* Tenants, units, projects, volumes and quotas. */
 
@@ -110,6 +112,28 @@ settle_tenant(const struct edit *edit, struct tenant *tenant,
                              "priorities", err);
 }
 
+/* A new tenant is guaranteed a little, while that is there to be promised. */
+static void
+give_guarantee(const struct edit *edit, const struct tenant *tenant)
+{
+    const struct platform *platform =
+        world_platform(edit->world, world_platform_ref(edit->world));
+    struct quota trial = { .object.parent = tenant->object.self,
+                           .dimension = DIMENSION_CARDS,
+                           .guaranteed = platform->tenant_guarantee_milli,
+                           .limit = AMOUNT_NONE };
+    struct error ignored;
+    struct quota *quota;
+
+    if (trial.guaranteed == 0 ||
+        quota_check(NULL, edit->changes, &trial, &ignored) != 0)
+        return;
+    quota = change_create(edit->changes, KIND_QUOTA, tenant->object.self, "");
+    quota->dimension = trial.dimension;
+    quota->guaranteed = trial.guaranteed;
+    quota->limit = trial.limit;
+}
+
 /* Deleted tenants keep their row, so the highest number is never lost. */
 int
 rules_create_tenant(const struct edit *edit, void *image, struct error *err)
@@ -123,7 +147,10 @@ rules_create_tenant(const struct edit *edit, void *image, struct error *err)
             tenant->number = number;
     }
     tenant->number++;
-    return settle_tenant(edit, tenant, err);
+    if (settle_tenant(edit, tenant, err) != 0)
+        return -1;
+    give_guarantee(edit, tenant);
+    return 0;
 }
 
 int
@@ -298,20 +325,28 @@ rules_update_workload(const struct edit *edit, const void *before,
                       void *image, struct error *err)
 {
     const struct workload *old = before;
-    const struct workload *workload = image;
+    struct workload *workload = image;
     const struct tenant *tenant =
         world_tenant(edit->world, old->object.scope);
 
     if (is_over(old))
         return error_set(err, ERROR_CONFLICT,
                          "the workload is over: nothing of it changes");
-    if (tenant == NULL ||
-        gate_allows_priority(edit->world, tenant, workload->priority))
+    if (tenant != NULL &&
+        !gate_allows_priority(edit->world, tenant, workload->priority))
+        return error_field(err, "/priority",
+                           "the priority is not among those that tenant %s "
+                           "may use",
+                           tenant->object.name);
+    if (ref_equal(old->priority, workload->priority))
         return 0;
-    return error_field(err, "/priority",
-                       "the priority is not among those that tenant %s may "
-                       "use",
-                       tenant->object.name);
+    if (governance_needs_approval(edit->world, workload->priority) ||
+        old->reason == REASON_APPROVAL)
+        return error_field(err, "/priority",
+                           "the priority needs an approval: cancel the work "
+                           "and submit it with that priority");
+    return governance_check(edit->world, edit->actor, workload, edit->now_ms,
+                            workload->priority_rule, err);
 }
 
 /* --- quotas --- */
@@ -323,7 +358,7 @@ rules_create_quota(const struct edit *edit, void *image, struct error *err)
 
     if (!edit_has(edit, "limit"))
         quota->limit = AMOUNT_NONE;
-    return quota_check(edit->changes, quota, err);
+    return quota_check(edit->granted, edit->changes, quota, err);
 }
 
 int
@@ -331,14 +366,17 @@ rules_update_quota(const struct edit *edit, const void *before, void *image,
                    struct error *err)
 {
     (void)before;
-    return quota_check(edit->changes, image, err);
+    return quota_check(edit->granted, edit->changes, image, err);
 }
 
+/* Of the same scope, or of a subject in it? */
 static bool
-counts_the_same(const struct quota *a, const struct quota *b)
+leans_on(const struct quota *quota, const struct quota *above)
 {
-    return a->dimension == b->dimension && ref_equal(a->pool, b->pool) &&
-           ref_equal(a->class, b->class);
+    struct quota whole = *quota;
+
+    whole.user = above->user;
+    return scope_equal(&whole, above);
 }
 
 /* Guarantees below lean on the one that is to go. */
@@ -355,7 +393,7 @@ check_leaning(const struct edit *edit, struct ref ref, struct error *err)
         char id[ID_TEXT_MAX];
 
         if (ref_equal(at, ref) || other->guaranteed == 0 ||
-            !counts_the_same(quota, other) ||
+            !leans_on(other, quota) ||
             !world_is_below(edit->world, other->object.parent,
                             quota->object.parent))
             continue;

@@ -35,6 +35,8 @@ static const char *const dimension_names[] = {
     "cards",   "accel_memory", "cpu",       "memory", "storage", "workloads",
     "instances", "card_time",  "tokens", "cost",   NULL
 };
+static const char *const quota_action_names[] = { "stop-admitting", "stop",
+                                                  NULL };
 static const char *const workload_kind_names[] = { "batch", "service",
                                                    "interactive", NULL };
 static const char *const workload_state_names[] = {
@@ -49,13 +51,19 @@ static const char *const reason_names[] = {
     "policy",   "limit-never",   "limit",        "card-time",
     "priority", "capacity",      "fragmented",   "health",
     "handover", "node",          "reclaiming",   "backoff",
-    "suspended", "geometry",      NULL
+    "suspended", "geometry",     "approval",     "governance",
+    NULL
 };
 static const char *const instance_state_names[] = {
     "assigned", "starting", "running", "stopping",
     "exited",   "released", "lost",    NULL
 };
 static const char *const want_names[] = { "run", "notice", "stop", NULL };
+static const char *const request_sort_names[] = { "quota", "reservation",
+                                                  "class", "priority", NULL };
+static const char *const request_state_names[] = { "open", "granted",
+                                                   "denied", "withdrawn",
+                                                   NULL };
 static const char *const volume_state_names[] = { "new", "ready", "deleting",
                                                   "failed", NULL };
 static const char *const usage_names[] = {
@@ -76,6 +84,7 @@ static const char *const usage_names[] = {
 #define INT(s, m, fl, lo, hi, help)                                           \
     { #m, FIELD_INT, fl, AT(s, m), lo, hi, KIND_NONE, NULL, help }
 #define AMOUNT(s, m, fl, help) INT(s, m, fl, 0, AMOUNT_MAX, help)
+#define USAGE(s, m, fl, help) INT(s, m, fl, 0, USAGE_MAX, help)
 #define BOOL(s, m, fl, help)                                                  \
     { #m, FIELD_BOOL, fl, AT(s, m), 0, 0, KIND_NONE, NULL, help }
 #define ENUM(s, m, fl, list, help)                                            \
@@ -104,6 +113,9 @@ static const struct field platform_fields[] = {
         "default limit as a multiple of the guarantee, permille"),
     AMOUNT(platform, free_limit_milli, U,
            "default card limit without a guarantee, milli-cards"),
+    AMOUNT(platform, tenant_guarantee_milli, U,
+           "guarantee of a new tenant while the estate has room, "
+           "milli-cards"),
     AMOUNT(platform, max_run_default_ms, U, "default run time, ms; 0: none"),
     AMOUNT(platform, min_run_ms, U, "run time before a second preemption, ms"),
     INT(platform, restart_max, U, 0, 1000, "most restarts of a workload"),
@@ -174,6 +186,16 @@ static const struct field priority_fields[] = {
     INT(priority, value, C | U | R, 0, 1000000, "higher goes first"),
     BOOL(priority, preempt_across, C | U,
          "may preempt burst use of other tenants"),
+    DOC(priority, roles, C | U,
+        "names of the roles that may use it; null: all"),
+    DOC(priority, project_classes, C | U,
+        "classes of project that may use it; null: all"),
+    DOC(priority, kinds, C | U, "kinds of work that may use it; null: all"),
+    BOOL(priority, approval, C | U, "each use needs an approval"),
+    INT(priority, share_permille, C | U, 0, 1000,
+        "most of a pool's cards at a time, permille; 0: no such rule"),
+    USAGE(priority, card_time, C | U,
+          "most card time in the UTC month, milli-card-ms; 0: no such rule"),
 };
 static const struct field price_fields[] = {
     ENUM(price, meter, C | R, meter_names, "what is counted"),
@@ -248,6 +270,10 @@ static const struct field ceiling_fields[] = {
     VERBS(ceiling, verbs, C | U | R, "nothing else is allowed below"),
     AMOUNT(ceiling, key_life_ms, C | U, "longest life of a key, ms"),
     AMOUNT(ceiling, grant_life_ms, C | U, "longest life of a grant, ms"),
+    AMOUNT(ceiling, cards_milli, C | U,
+           "most milli-cards of a quota at or below; 0: no bound"),
+    AMOUNT(ceiling, max_run_ms, C | U,
+           "longest run of a workload below, ms; 0: no bound"),
 };
 static const struct field deny_fields[] = {
     VERBS(deny, verbs, C | R, "forbidden below"),
@@ -257,9 +283,22 @@ static const struct field quota_fields[] = {
     ENUM(quota, dimension, C | R, dimension_names, "what is counted"),
     REF(quota, pool, C, KIND_POOL, "only in this pool"),
     REF(quota, class, C, KIND_CLASS, "only of this class"),
+    TEXT(quota, vendor, C, "only cards of this vendor"),
+    TEXT(quota, model, C, "only cards of this model"),
+    REF(quota, user, C | FIELD_INDEX, KIND_NONE,
+        "only of this user or service account, in a project"),
     AMOUNT(quota, guaranteed, C | U, "always available"),
-    INT(quota, limit, C | U, AMOUNT_NONE, AMOUNT_MAX,
-        "most at a time, burst included; -1: none"),
+    INT(quota, limit, C | U, AMOUNT_NONE, USAGE_MAX,
+        "most at a time, burst included, or in the UTC month; -1: none"),
+    USAGE(quota, soft, C | U, "an alarm is raised from here on; 0: none"),
+    ENUM(quota, action, C | U, quota_action_names,
+         "what happens when a month's limit is used up"),
+    BOOL(quota, reclaim, C | U,
+         "preemptible work above the limit is stopped gracefully"),
+    INT(quota, raised_limit, 0, 0, USAGE_MAX, "limit in force for a time"),
+    TIME(quota, raised_until_ms, 0, "up to then, not including"),
+    REF(quota, raised_by, FIELD_PLATFORM, KIND_NONE, "who raised it"),
+    TEXT(quota, raised_reason, 0, "why it was raised"),
 };
 static const struct field workload_fields[] = {
     ENUM(workload, kind, C, workload_kind_names, "how it lives"),
@@ -284,9 +323,9 @@ static const struct field workload_fields[] = {
     ENUM(workload, reason, 0, reason_names, "why it waits"),
     TEXT(workload, reason_text, 0, "the same as a sentence"),
     REF(workload, reason_quota, 0, KIND_QUOTA, "quota that is full"),
-    AMOUNT(workload, need, 0, "amount asked"),
-    AMOUNT(workload, have, 0, "amount there or used"),
-    INT(workload, limit, 0, AMOUNT_NONE, AMOUNT_MAX, "limit"),
+    USAGE(workload, need, 0, "amount asked"),
+    USAGE(workload, have, 0, "amount there or used"),
+    INT(workload, limit, 0, AMOUNT_NONE, USAGE_MAX, "limit"),
     AMOUNT(workload, attempt, 0, "assignments so far"),
     AMOUNT(workload, failures, 0, "failed starts and exits"),
     AMOUNT(workload, preemptions, 0, "times preempted"),
@@ -299,8 +338,9 @@ static const struct field workload_fields[] = {
     BOOL(workload, oom, 0, "ended by its memory limit"),
     AMOUNT(workload, checkpoint_step, 0, "last observed checkpoint"),
     TIME(workload, checkpoint_ms, 0, "observed at"),
-    AMOUNT(workload, card_time, 0, "metered, milli-card-ms"),
+    USAGE(workload, card_time, 0, "metered, milli-card-ms"),
     DOC(workload, proof, 0, "why it was preempted or what it reclaims"),
+    TEXT(workload, priority_rule, 0, "the rule that allowed its priority"),
 };
 static const struct field instance_fields[] = {
     AMOUNT(instance, number, 0, "index in the workload"),
@@ -334,11 +374,16 @@ static const struct field binding_fields[] = {
     TIME(binding, from_ms, 0, "bound from"),
     TIME(binding, to_ms, 0, "released, not including"),
     TIME(binding, cut_ms, FIELD_PLATFORM, "metered up to here"),
+    TIME(binding, until_ms, 0, "end of its longest run time"),
     REF(binding, workload, 0, KIND_WORKLOAD, "workload"),
     REF(binding, project, 0, KIND_PROJECT, "charged to"),
     REF(binding, user, 0, KIND_NONE, "submitted by"),
     REF(binding, pool, 0, KIND_POOL, "charged in"),
     REF(binding, class, 0, KIND_CLASS, "charged as"),
+    REF(binding, priority, 0, KIND_PRIORITY, "charged as"),
+    TEXT(binding, vendor, 0, "vendor of the card"),
+    TEXT(binding, model, 0, "model of the card"),
+    AMOUNT(binding, price_nano, 0, "of a card-hour when it began"),
 };
 static const struct field hold_fields[] = {
     REF(hold, card, FIELD_INDEX, KIND_CARD, "card"),
@@ -365,6 +410,32 @@ static const struct field alarm_fields[] = {
     TEXT(alarm, text, 0, "sentence"),
     TIME(alarm, raised_ms, 0, "since"),
     TIME(alarm, cleared_ms, 0, "over since"),
+};
+static const struct field request_fields[] = {
+    ENUM(wish, sort, C | R, request_sort_names, "what is asked for"),
+    ENUM(wish, state, 0, request_state_names, "what became of it"),
+    TEXT(wish, reason, C | R, "why it is needed"),
+    ENUM(wish, dimension, C, dimension_names, "quota: of what"),
+    REF(wish, pool, C, KIND_POOL, "only in this pool"),
+    REF(wish, class, C, KIND_CLASS, "of this class"),
+    REF(wish, priority, C, KIND_PRIORITY, "this priority class"),
+    REF(wish, workload, 0, KIND_WORKLOAD,
+        "priority: the workload that waits for it"),
+    TEXT(wish, vendor, C, "quota: only cards of this vendor"),
+    TEXT(wish, model, C, "quota: only cards of this model"),
+    REF(wish, user, C, KIND_NONE,
+        "quota: only of this user or service account, in a project"),
+    INT(wish, guaranteed, C, AMOUNT_NONE, AMOUNT_MAX,
+        "quota: guarantee that is asked for; -1: as it is"),
+    INT(wish, limit, C, AMOUNT_NONE, USAGE_MAX,
+        "quota: limit that is asked for; reservation: its amount; -1: as it "
+        "is"),
+    TIME(wish, from_ms, C, "reservation: from"),
+    TIME(wish, to_ms, C, "reservation: up to, not including"),
+    REF(wish, requester, 0, KIND_NONE, "who asked"),
+    REF(wish, decider, FIELD_PLATFORM, KIND_NONE, "who decided"),
+    TIME(wish, decided_ms, 0, "when"),
+    TEXT(wish, note, 0, "what the decider said"),
 };
 static const struct field receipt_fields[] = {
     BYTES(receipt, key, FIELD_SECRET | FIELD_UNIQUE, "of the request's key"),
@@ -396,7 +467,9 @@ static const struct field fact_fields[] = {
     REF(fact, project, 0, KIND_PROJECT, "project"),
     REF(fact, user, 0, KIND_NONE, "user or service account"),
     REF(fact, workload, 0, KIND_WORKLOAD, "workload"),
+    REF(fact, priority, 0, KIND_PRIORITY, "priority class"),
     AMOUNT(fact, attempt, 0, "of the workload"),
+    TEXT(fact, vendor, 0, "card vendor"),
     TEXT(fact, model, 0, "card model"),
     AMOUNT(fact, price_nano, 0, "per unit of the meter, then in force"),
 };
@@ -465,6 +538,10 @@ static const struct schema schemas[KIND_COUNT] = {
          "Storage of a project with a size limit that holds."),
     KIND(ALARM, alarm, "alarms", "al", LIFE_OBJECT,
          "Something that needs a person."),
+    [KIND_REQUEST] = { "request", "requests", "rq", LIFE_OBJECT,
+                       sizeof(struct wish), request_fields,
+                       COUNT(request_fields),
+                       "A wish for more than a node has." },
     KIND(RECEIPT, receipt, "receipts", "rc", LIFE_OBJECT,
          "The stored answer of an Idempotency-Key."),
     KIND(SOURCE, source, "sources", "so", LIFE_OBJECT,

@@ -45,6 +45,7 @@ enum kind {
     KIND_BOOKING,
     KIND_VOLUME,
     KIND_ALARM,
+    KIND_REQUEST, /* "we need more" */
     KIND_RECEIPT, /* the stored answer of an Idempotency-Key */
     KIND_SOURCE,  /* a producer of counters and how far it has come */
     KIND_FACT,    /* history: usage */

@@ -43,10 +43,18 @@ shipped_priorities(struct changes *changes, struct ref platform)
         const char *name;
         int64_t value;
         bool across;
-    } shipped[] = { { "incident", 1000, true },
-                    { "production", 800, false },
-                    { "development", 500, false },
-                    { "research", 200, false } };
+        const char *roles, *classes; /* NULL: all */
+        int64_t share_permille;
+    } shipped[] = {
+        { "incident", 1000, true,
+          "[\"platform-admin\",\"operations-engineer\",\"tenant-admin\","
+          "\"project-admin\"]",
+          "[\"production\"]", 250 },
+        { "production", 800, false, NULL, "[\"production\"]", 0 },
+        { "development", 500, false, NULL,
+          "[\"production\",\"development\"]", 0 },
+        { "research", 200, false, NULL, NULL, 0 },
+    };
 
     for (size_t i = 0; i < sizeof(shipped) / sizeof(shipped[0]); i++) {
         struct priority *priority = change_create(
@@ -54,5 +62,8 @@ shipped_priorities(struct changes *changes, struct ref platform)
 
         priority->value = shipped[i].value;
         priority->preempt_across = shipped[i].across;
+        priority->share_permille = shipped[i].share_permille;
+        change_doc(changes, &priority->roles, shipped[i].roles);
+        change_doc(changes, &priority->project_classes, shipped[i].classes);
     }
 }

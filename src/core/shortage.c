@@ -84,6 +84,9 @@ say_capacity(int64_t need, const struct place_tally *tally,
         enum reason reason;
         const char *text;
     } causes[] = {
+        { FILTER_QUOTA, REASON_LIMIT,
+          "are of a type whose quota has no room for it; it starts when that "
+          "quota has, or when others are free" },
         { FILTER_HANDOVER, REASON_HANDOVER,
           "are being cleaned after their last use; it starts when enough are "
           "clean" },

@@ -5,8 +5,10 @@
 #include <string.h>
 
 #include "core/gate.h"
+#include "core/governance.h"
 #include "core/lifecycle.h"
 #include "core/object.h"
+#include "core/request.h"
 
 /* What an instance gets when the request does not say. */
 #define CPU_DEFAULT_MILLI 1000
@@ -18,29 +20,8 @@ platform_of(const struct world *world)
     return world_platform(world, world_platform_ref(world));
 }
 
-/* The priority that goes with the project's class, else the lowest one. */
-static struct ref
-default_priority(const struct world *world, const struct project *project)
-{
-    static const char *const names[] = { "production", "development",
-                                         "research", "research" };
-    struct ref platform = world_platform_ref(world);
-    struct ref lowest = { 0 };
-    struct ref named = world_find_name(world, KIND_PRIORITY, platform,
-                                       names[project->class]);
-
-    if (!ref_is_none(named))
-        return named;
-    world_each(world, KIND_PRIORITY, ref)
-        if (ref_is_none(lowest) || world_priority(world, ref)->value <
-                                       world_priority(world, lowest)->value)
-            lowest = ref;
-    return lowest;
-}
-
 static void
-set_defaults(const struct world *world, struct workload *workload,
-             struct ref project)
+set_defaults(const struct world *world, struct workload *workload)
 {
     const struct platform *platform = platform_of(world);
 
@@ -48,8 +29,6 @@ set_defaults(const struct world *world, struct workload *workload,
     workload->cpu_milli = CPU_DEFAULT_MILLI;
     workload->memory_mib = MEMORY_DEFAULT_MIB;
     workload->preemptible = true;
-    workload->priority =
-        default_priority(world, world_project(world, project));
     workload->max_run_ms = platform->max_run_default_ms;
 }
 
@@ -71,6 +50,46 @@ check_bounds(const struct world *world, const struct workload *workload,
                            ", the platform allows at most %" PRId64,
                            workload->restarts, platform->restart_max);
     return 0;
+}
+
+/* The longest run that the levels above allow: what asks for none gets it. */
+static int
+check_ceilings(const struct world *world, struct workload *workload,
+               struct error *err)
+{
+    char node[NAME_MAX_SIZE + 16];
+
+    for (struct ref at = workload->object.parent; !ref_is_none(at);
+         at = world_parent(world, at))
+        world_each_child(world, KIND_CEILING, at, ref) {
+            int64_t most = world_ceiling(world, ref)->max_run_ms;
+
+            if (most > 0 && workload->max_run_ms > most)
+                return error_field(err, "/max_run_ms",
+                                   "/max_run_ms is %" PRId64
+                                   ", the ceiling of %s is %" PRId64,
+                                   workload->max_run_ms,
+                                   reason_node(node, world, at), most);
+            if (most > 0 && workload->max_run_ms == 0)
+                workload->max_run_ms = most;
+        }
+    return 0;
+}
+
+/* Which priority, by which rule, and whether somebody has to approve it. */
+static int
+settle_priority(const struct granted *granted, struct workload *workload,
+                struct error *err)
+{
+    const struct world *world = granted_world(granted);
+    const struct actor *actor = granted_actor(granted);
+    int64_t now_ms = granted_now_ms(granted);
+
+    if (ref_is_none(workload->priority))
+        workload->priority =
+            governance_default(world, actor, workload, now_ms);
+    return governance_check(world, actor, workload, now_ms,
+                            workload->priority_rule, err);
 }
 
 static int
@@ -154,6 +173,13 @@ pass_gate(struct changes *changes, struct workload *workload,
                                                          : ERROR_QUOTA,
                          "%s", verdict.text);
     reason_put(workload, &verdict, now_ms);
+    if (governance_needs_approval(changes->world, workload->priority)) {
+        verdict_set(&verdict, WORKLOAD_HELD, REASON_APPROVAL,
+                    "its priority needs an approval by somebody above the "
+                    "project; it competes when its request is granted");
+        reason_put(workload, &verdict, now_ms);
+        request_approval(changes, workload);
+    }
     workload->state_ms = now_ms;
     workload->submitted_ms = now_ms;
     return 0;
@@ -171,12 +197,14 @@ submit_workload(const struct granted *granted, struct changes *changes,
         return error_set(err, ERROR_INVALID,
                          "a workload is submitted to a project");
     workload = change_create(changes, KIND_WORKLOAD, project, "");
-    set_defaults(world, workload, project);
+    set_defaults(world, workload);
     if (check_targets(granted, changes, body, workload, err) < 0 ||
         object_read_json(changes, KIND_WORKLOAD, body, true, workload, err) <
             0 ||
         check_name(changes, workload, err) < 0 ||
         check_bounds(world, workload, err) < 0 ||
+        check_ceilings(world, workload, err) < 0 ||
+        settle_priority(granted, workload, err) < 0 ||
         check_spec(changes, workload, err) < 0)
         return -1;
     workload->user = granted_actor(granted)->subject;
@@ -231,6 +259,7 @@ submit_cancel(const struct granted *granted, struct changes *changes,
     workload->state_ms = changes->context.now_ms;
     workload->ended_ms = changes->context.now_ms;
     lifecycle_drop_holds(changes, ref);
+    request_drop(changes, ref);
     return 0;
 }
 
@@ -268,6 +297,10 @@ submit_release(const struct granted *granted, struct changes *changes,
         return 0;
     if (present->state != WORKLOAD_HELD)
         return refuse_state(present, "released", err);
+    if (present->reason == REASON_APPROVAL)
+        return error_set(err, ERROR_DENIED,
+                         "its priority needs an approval: a request for it "
+                         "is open, and nobody grants their own");
     verdict_set(&verdict, WORKLOAD_QUEUED, REASON_NOT_EVALUATED,
                 "released by a user; not yet evaluated");
     reason_put(change_update(changes, ref), &verdict,

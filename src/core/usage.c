@@ -29,6 +29,7 @@ fill_owner(const struct changes *changes, const struct binding *binding,
     fact->workload = binding->workload;
     fact->pool = binding->pool;
     fact->class = binding->class;
+    fact->priority = binding->priority;
     fact->attempt = workload != NULL ? workload->attempt : 0;
 }
 
@@ -51,6 +52,7 @@ emit(struct changes *changes, const struct piece *piece, int64_t from_ms,
     fact->node = card->object.parent;
     fact->pool = world_ancestor(changes->world, KIND_POOL,
                                 card->object.parent);
+    memcpy(fact->vendor, card->vendor, sizeof(fact->vendor));
     memcpy(fact->model, card->model, sizeof(fact->model));
     if (piece->binding != NULL)
         fill_owner(changes, piece->binding, fact);
@@ -123,9 +125,9 @@ add_card_time(struct changes *changes, const struct piece *piece)
     if (change_get(changes, ref) == NULL)
         return;
     workload = change_update(changes, ref);
-    workload->card_time = workload->card_time < AMOUNT_MAX - quantity
+    workload->card_time = workload->card_time < USAGE_MAX - quantity
                               ? workload->card_time + quantity
-                              : AMOUNT_MAX;
+                              : USAGE_MAX;
 }
 
 /* Bound time of one live binding from its own cut; returns its share if it

@@ -86,6 +86,9 @@ world_free(struct world *world)
     table_release(&world->meter_index);
     free(world->meters);
     free(world->trail.steps);
+    table_release(&world->pledge_index);
+    free(world->pledges);
+    table_release(&world->shares);
     free(world);
 }
 
@@ -102,6 +105,16 @@ shelf_copy(struct shelf *copy, const struct shelf *shelf)
     copy->free = memory_new(shelf->free_room, sizeof(uint32_t));
     if (shelf->free_count > 0)
         memcpy(copy->free, shelf->free, shelf->free_count * sizeof(uint32_t));
+}
+
+static void *
+array_copy(const void *array, size_t count, size_t size)
+{
+    void *copy = memory_new(count, size);
+
+    if (count > 0)
+        memcpy(copy, array, count * size);
+    return copy;
 }
 
 struct world *
@@ -121,10 +134,12 @@ world_clone(const struct world *world)
     table_copy(&copy->digests, &world->digests);
     table_copy(&copy->lists, &world->lists);
     table_copy(&copy->meter_index, &world->meter_index);
-    copy->meters = memory_new(world->meter_count, sizeof(*copy->meters));
-    if (world->meter_count > 0)
-        memcpy(copy->meters, world->meters,
-               world->meter_count * sizeof(*copy->meters));
+    copy->meters = array_copy(world->meters, world->meter_count,
+                              sizeof(*copy->meters));
+    table_copy(&copy->pledge_index, &world->pledge_index);
+    copy->pledges = array_copy(world->pledges, world->pledge_count,
+                               sizeof(*copy->pledges));
+    table_copy(&copy->shares, &world->shares);
     return copy;
 }
 
@@ -649,8 +664,8 @@ world_load_revision(struct world *world, struct ref scope, uint64_t revision)
 }
 
 void
-world_load_card_time(struct world *world, struct ref project, struct ref pool,
-                     struct ref class, int64_t month_ms, int64_t quantity)
+world_load_usage(struct world *world, const struct world_usage *of,
+                 int64_t month_ms, int64_t quantity)
 {
-    tally_card_time(world, project, pool, class, month_ms, quantity);
+    tally_usage(world, of, month_ms, quantity);
 }

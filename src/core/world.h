@@ -40,9 +40,8 @@ const void *world_get_kind(const struct world *world, enum kind kind,
     X(SESSION, session) X(ROLE, role) X(GRANT, grant) X(CEILING, ceiling)     \
     X(DENY, deny) X(QUOTA, quota) X(WORKLOAD, workload)                       \
     X(INSTANCE, instance) X(BINDING, binding) X(HOLD, hold)                   \
-    X(BOOKING, booking)                                                       \
-    X(VOLUME, volume) X(ALARM, alarm) X(RECEIPT, receipt)           \
-    X(SOURCE, source)
+    X(BOOKING, booking) X(VOLUME, volume) X(ALARM, alarm) X(REQUEST, wish)    \
+    X(RECEIPT, receipt) X(SOURCE, source)
 #define WORLD_GETTER(KIND, name)                                              \
     static inline const struct name *world_##name(const struct world *world,  \
                                                   struct ref ref)             \
@@ -113,6 +112,30 @@ uint64_t world_revision(const struct world *world, struct ref scope);
 /* Counts change sets since the process started; for waiting on durability. */
 uint64_t world_generation(const struct world *world);
 
+/* Who used what at which price: the finest key that facts are summed by. */
+struct world_usage {
+    struct ref project, pool, class, user, priority;
+    char vendor[32];
+    char model[64];
+    int64_t meter; /* enum price_meter */
+    int64_t price_nano;
+};
+/* Card time or cost that is used or promised in the month of now: metered,
+ * running on, and reserved by longest run times; for another quota what is
+ * metered in that month. */
+int64_t world_committed(const struct world *world, const struct quota *quota,
+                        int64_t now_ms);
+
+/* The same without what is reserved: used by now. */
+int64_t world_spent(const struct world *world, const struct quota *quota,
+                    int64_t now_ms);
+/* Card time of work of a priority class, the same way. */
+int64_t world_priority_committed(const struct world *world, struct ref ref,
+                                 int64_t now_ms);
+/* Milli-cards of a pool that work of a priority class holds. */
+int64_t world_share(const struct world *world, struct ref priority,
+                    struct ref pool);
+
 /* --- soft state: kept in memory alone, lost at a restart --- */
 
 void world_touch_node(struct world *world, struct ref node, int64_t now_ms);
@@ -128,9 +151,8 @@ void world_load(struct world *world, const void *image);
 void world_load_counters(struct world *world, uint64_t seq);
 void world_load_revision(struct world *world, struct ref scope,
                          uint64_t revision);
-/* Month-to-date card time of a project (milli-card-ms), from facts. */
-void world_load_card_time(struct world *world, struct ref project,
-                          struct ref pool, struct ref class,
-                          int64_t month_ms, int64_t quantity);
+/* Month-to-date use, from facts. */
+void world_load_usage(struct world *world, const struct world_usage *of,
+                      int64_t month_ms, int64_t quantity);
 
 #endif

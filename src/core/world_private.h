@@ -22,11 +22,21 @@ struct shelf {
     size_t count;
 };
 
-/* Card time of one project, pool and class in its newest month. */
+/* What one payer has used of one thing at one price in its newest month. */
 struct meter {
-    struct ref project, pool, class;
+    struct world_usage of;
     int64_t month_ms;
-    int64_t quantity; /* milli-card-ms */
+    int64_t quantity;
+};
+
+/* An extension that gcc and clang share: weights times epochs. */
+__extension__ typedef __int128 pledge_sum;
+
+/* What live bindings will still use, for one quota and month (pledge.c). */
+struct pledge {
+    pledge_sum booked; /* up to the ends of longest run times */
+    pledge_sum rate;   /* a ms, by those that are open */
+    pledge_sum since;  /* rate x the time that it is metered up to */
 };
 
 /* Positions count from when the world was made; those below first were never
@@ -48,6 +58,10 @@ struct world {
     struct meter *meters;
     size_t meter_count;
     struct trail trail;
+    struct table pledge_index; /* (quota, month) -> number in pledges */
+    struct pledge *pledges;
+    size_t pledge_count;
+    struct table shares; /* (priority, pool) -> milli-cards in use */
     struct ref platform;
     uint64_t seq;
     uint64_t generation;
@@ -74,7 +88,15 @@ void tally_fact(struct world *world, const struct fact *fact);
  * restart would have it; its slot starts anew. */
 void tally_forget(struct world *world, struct ref gone);
 void tally_quota(struct world *world, struct quota *quota);
-void tally_card_time(struct world *world, struct ref project, struct ref pool,
-                     struct ref class, int64_t month_ms, int64_t quantity);
+void tally_usage(struct world *world, const struct world_usage *of,
+                 int64_t month_ms, int64_t quantity);
+/* What a live binding will still use of card time or cost, for a quota or a
+ * priority class. */
+void pledge_add(struct world *world, const struct object *owner, bool cost,
+                const struct binding *binding, int sign);
+/* booked: with what longest run times have reserved; else what open work has
+ * used since it was metered. */
+int64_t pledge_of(const struct world *world, const struct object *owner,
+                  bool cost, bool booked, int64_t now_ms);
 
 #endif

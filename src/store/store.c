@@ -276,16 +276,18 @@ store_workloads(struct store_reader *reader, const char *project,
 }
 
 int
-store_card_time(struct store_reader *reader, int64_t month_ms,
-                store_take *take, void *context, struct error *err)
+store_month_usage(struct store_reader *reader, int64_t month_ms,
+                  store_take *take, void *context, struct error *err)
 {
-    struct store_sum sum = { .where = { .kind = KIND_FACT },
-                             .sum = "quantity",
-                             .groups = { "project", "pool", "class" },
-                             .group_count = 3 };
+    struct store_sum sum = {
+        .where = { .kind = KIND_FACT },
+        .sum = "quantity",
+        .groups = { "project", "pool", "class", "user", "priority", "vendor",
+                    "model", "meter", "price_nano" },
+        .group_count = 9
+    };
 
     store_where_int(&sum.where, "from_ms", STORE_AT_LEAST, month_ms);
     store_where_text(&sum.where, "usage", STORE_EQUAL, "bound");
-    store_where_text(&sum.where, "meter", STORE_EQUAL, "card_hour");
     return store_sum(reader, &sum, take, context, err);
 }

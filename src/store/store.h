@@ -200,9 +200,10 @@ int store_bindings(struct store_reader *reader, const char *column,
 int store_workloads(struct store_reader *reader, const char *project,
                     int64_t before, int64_t count, store_take *take,
                     void *context, struct error *err);
-/* Bound card time with from_ms >= month_ms: the values taken are project,
- * pool, class (id texts or NULL), sum of milli-card-ms, number of facts. */
-int store_card_time(struct store_reader *reader, int64_t month_ms,
-                    store_take *take, void *context, struct error *err);
+/* Bound use with from_ms >= month_ms: the values taken are project, pool,
+ * class, user, priority (id texts or NULL), vendor, model, meter, price_nano,
+ * the sum of quantity, the number of facts. */
+int store_month_usage(struct store_reader *reader, int64_t month_ms,
+                      store_take *take, void *context, struct error *err);
 
 #endif

@@ -317,7 +317,7 @@ check_new(struct stage *s, struct ref node, struct ref pool, struct ref class,
     quota->class = class;
     quota->guaranteed = guaranteed;
     quota->limit = AMOUNT_NONE;
-    result = quota_check(changes, quota, &err);
+    result = quota_check(NULL, changes, quota, &err);
     if (result == 0) {
         scene_apply(&s->scene, changes);
     } else {

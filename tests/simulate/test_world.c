@@ -401,7 +401,7 @@ edit_quota(struct play *play)
         quota->limit = quota->limit + (chance(play, 50) ? 1 : -1);
     }
     play->hits.edits++;
-    if (quota_check(changes, quota, &err) == 0) {
+    if (quota_check(NULL, changes, quota, &err) == 0) {
         scene_apply(&play->scene, changes);
         return;
     }

@@ -572,8 +572,8 @@ take_sums(void *context, const struct value *values, struct error *err)
                    values[0].text,
                    values[1].text, values[2].text != NULL ? values[2].text
                                                           : "-",
-                   (long long)values[3].integer,
-                   (long long)values[4].integer);
+                   (long long)values[9].integer,
+                   (long long)values[10].integer);
     return 0;
 }
 
@@ -591,7 +591,7 @@ test_card_time_sums_bound_facts_of_the_month(void **state)
     put_fact(fixture, 4, "pj_a", "idle", 1500, 400);
     put_fact(fixture, 5, "pj_a", "bound", 2500, 5);
     reader = reader_of(fixture);
-    must(store_card_time(reader, 1000, take_sums, text, &err), &err);
+    must(store_month_usage(reader, 1000, take_sums, text, &err), &err);
     store_reader_close(reader);
     assert_string_equal(text, "pj_a:po_a:-=15/2 pj_b:po_a:-=20/1 ");
 }
@@ -607,7 +607,7 @@ test_sum_that_overflows_fails(void **state)
     put_fact(fixture, 1, "pj_a", "bound", 1000, INT64_MAX);
     put_fact(fixture, 2, "pj_a", "bound", 1000, 1);
     reader = reader_of(fixture);
-    assert_int_equal(store_card_time(reader, 0, take_sums, text, &err), -1);
+    assert_int_equal(store_month_usage(reader, 0, take_sums, text, &err), -1);
     assert_int_equal(err.code, ERROR_INTERNAL);
     store_reader_close(reader);
 }

@@ -29,6 +29,7 @@ CREATE TABLE "platform" (
     "tenant_limit_permille" INTEGER,
     "burst_factor_permille" INTEGER,
     "free_limit_milli" INTEGER,
+    "tenant_guarantee_milli" INTEGER,
     "max_run_default_ms" INTEGER,
     "min_run_ms" INTEGER,
     "restart_max" INTEGER,
@@ -147,6 +148,12 @@ CREATE TABLE "priority" (
     "name" TEXT,
     "value" INTEGER,
     "preempt_across" INTEGER,
+    "roles" TEXT,
+    "project_classes" TEXT,
+    "kinds" TEXT,
+    "approval" INTEGER,
+    "share_permille" INTEGER,
+    "card_time" INTEGER,
     "live" INTEGER NOT NULL DEFAULT 1
 ) STRICT;
 CREATE TABLE "price" (
@@ -318,6 +325,8 @@ CREATE TABLE "ceiling" (
     "verbs" TEXT,
     "key_life_ms" INTEGER,
     "grant_life_ms" INTEGER,
+    "cards_milli" INTEGER,
+    "max_run_ms" INTEGER,
     "live" INTEGER NOT NULL DEFAULT 1
 ) STRICT;
 CREATE TABLE "deny" (
@@ -345,8 +354,18 @@ CREATE TABLE "quota" (
     "dimension" TEXT,
     "pool" TEXT,
     "class" TEXT,
+    "vendor" TEXT,
+    "model" TEXT,
+    "user" TEXT,
     "guaranteed" INTEGER,
     "limit" INTEGER,
+    "soft" INTEGER,
+    "action" TEXT,
+    "reclaim" INTEGER,
+    "raised_limit" INTEGER,
+    "raised_until_ms" INTEGER,
+    "raised_by" TEXT,
+    "raised_reason" TEXT,
     "live" INTEGER NOT NULL DEFAULT 1
 ) STRICT;
 CREATE TABLE "workload" (
@@ -396,6 +415,7 @@ CREATE TABLE "workload" (
     "checkpoint_ms" INTEGER,
     "card_time" INTEGER,
     "proof" TEXT,
+    "priority_rule" TEXT,
     "live" INTEGER NOT NULL DEFAULT 1
 ) STRICT;
 CREATE TABLE "instance" (
@@ -446,11 +466,16 @@ CREATE TABLE "binding" (
     "from_ms" INTEGER,
     "to_ms" INTEGER,
     "cut_ms" INTEGER,
+    "until_ms" INTEGER,
     "workload" TEXT,
     "project" TEXT,
     "user" TEXT,
     "pool" TEXT,
     "class" TEXT,
+    "priority" TEXT,
+    "vendor" TEXT,
+    "model" TEXT,
+    "price_nano" INTEGER,
     "live" INTEGER NOT NULL DEFAULT 1
 ) STRICT;
 CREATE TABLE "hold" (
@@ -515,6 +540,36 @@ CREATE TABLE "alarm" (
     "cleared_ms" INTEGER,
     "live" INTEGER NOT NULL DEFAULT 1
 ) STRICT;
+CREATE TABLE "request" (
+    "id" TEXT NOT NULL PRIMARY KEY,
+    "seq" INTEGER,
+    "version" INTEGER,
+    "revision" INTEGER,
+    "created_ms" INTEGER,
+    "updated_ms" INTEGER,
+    "parent" TEXT,
+    "name" TEXT,
+    "sort" TEXT,
+    "state" TEXT,
+    "reason" TEXT,
+    "dimension" TEXT,
+    "pool" TEXT,
+    "class" TEXT,
+    "priority" TEXT,
+    "workload" TEXT,
+    "vendor" TEXT,
+    "model" TEXT,
+    "user" TEXT,
+    "guaranteed" INTEGER,
+    "limit" INTEGER,
+    "from_ms" INTEGER,
+    "to_ms" INTEGER,
+    "requester" TEXT,
+    "decider" TEXT,
+    "decided_ms" INTEGER,
+    "note" TEXT,
+    "live" INTEGER NOT NULL DEFAULT 1
+) STRICT;
 CREATE TABLE "receipt" (
     "id" TEXT NOT NULL PRIMARY KEY,
     "seq" INTEGER,
@@ -571,7 +626,9 @@ CREATE TABLE "fact" (
     "project" TEXT,
     "user" TEXT,
     "workload" TEXT,
+    "priority" TEXT,
     "attempt" INTEGER,
+    "vendor" TEXT,
     "model" TEXT,
     "price_nano" INTEGER,
     "live" INTEGER NOT NULL DEFAULT 1

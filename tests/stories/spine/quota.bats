@@ -100,10 +100,14 @@ used_cards() { admin get cards -o json | jq '[.items[].used_milli] | add / 1000'
 
 @test "the higher priority goes first, whoever came first" {
     quota cards -t research -g 0 -l 1
+    # A research project has no production work.
+    refused 3 runs alice grand -c $h100 --priority production -- /bin/true
+    says "projects of class production" "bulkhead request priority"
+    admin create priority urgent value=900 -q
     runs alice occupant -c $h100 -- "${stay[@]}"
     becomes alice occupant running
     runs alice late -c $h100 --priority research -- /bin/true
-    runs alice soon -c $h100 --priority production -- /bin/true
+    runs alice soon -c $h100 --priority urgent -- /bin/true
     alice cancel occupant -q
     becomes alice late succeeded
     becomes alice soon succeeded

@@ -55,7 +55,8 @@ to() { "$1" bindings -w "$2" -o json | jq -r ".items[$3].to_ms"; }
     runs vera claim -c h100-80g.4 -- "${stay[@]}"
     becomes vera claim running
     # Its place in the limit is free again, so others of the tenant may go.
-    runs alice quick -c $a100 --priority production -- "${stay[@]}"
+    admin create priority urgent value=900 -q
+    runs alice quick -c $a100 --priority urgent -- "${stay[@]}"
     becomes alice quick running
     soon is state alice burst gated
     [ "$(of alice burst reason)" = limit ]

@@ -55,11 +55,16 @@ scene_used(const struct world *world, const struct quota *quota)
 #define IN_SCOPE(p, c)                                                        \
     ((ref_is_none(quota->pool) || ref_equal(quota->pool, p)) &&               \
      (ref_is_none(quota->class) || ref_equal(quota->class, c)))
+#define OF_USER(u) (ref_is_none(quota->user) || ref_equal(quota->user, u))
+#define OF_TYPE(b)                                                            \
+    ((quota->vendor[0] == '\0' || strcmp(quota->vendor, (b)->vendor) == 0) &&  \
+     (quota->model[0] == '\0' || strcmp(quota->model, (b)->model) == 0))
     if (cards)
         world_each(world, KIND_BINDING, ref) {
             const struct binding *b = world_binding(world, ref);
 
             if (b->to_ms == 0 && IN_SCOPE(b->pool, b->class) &&
+                OF_USER(b->user) && OF_TYPE(b) &&
                 world_is_below(world, b->project, quota->object.parent))
                 sum += quota->dimension == DIMENSION_CARDS ? b->milli
                                                            : b->memory_mib;
@@ -69,12 +74,15 @@ scene_used(const struct world *world, const struct quota *quota)
             const struct instance *i = world_instance(world, ref);
 
             if (i->state != INSTANCE_RELEASED && IN_SCOPE(i->pool, i->class) &&
+                OF_USER(world_workload(world, i->object.parent)->user) &&
                 world_is_below(world, i->project, quota->object.parent))
                 sum += quota->dimension == DIMENSION_CPU      ? i->cpu_milli
                        : quota->dimension == DIMENSION_MEMORY ? i->memory_mib
                                                               : 1;
         }
 #undef IN_SCOPE
+#undef OF_USER
+#undef OF_TYPE
     return sum;
 }
 
@@ -493,6 +501,7 @@ scene_change_quota(struct scene *scene, struct ref ref, int64_t guaranteed,
 
 struct job {
     struct ref project, class, priority, pool;
+    struct ref user; /* none: nobody's */
     const char *name;
     int64_t instances; /* 0: 1 */
     int kind;
@@ -512,6 +521,7 @@ scene_image(struct changes *changes, const struct job *job)
     workload->class = job->class;
     workload->priority = job->priority;
     workload->pool = job->pool;
+    workload->user = job->user;
     workload->kind = job->kind;
     workload->instances = job->instances > 0 ? job->instances : 1;
     workload->preemptible = !job->fixed;

@@ -371,7 +371,7 @@ check_new(struct stage *s, struct ref node, int64_t guaranteed, int64_t limit,
     quota->dimension = DIMENSION_CARDS;
     quota->guaranteed = guaranteed;
     quota->limit = limit;
-    result = quota_check(changes, quota, err);
+    result = quota_check(NULL, changes, quota, err);
     arena_free(s->scene.arena);
     s->scene.arena = NULL;
     return result;

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef CORE_QUOTA_WATCH_H
+#define CORE_QUOTA_WATCH_H
+
+#include "core/change.h"
+
+/*
+ * Which quotas need a person, or give something back?
+ *
+ * Looked at now and then: an alarm on the node while a quota is at its soft
+ * amount or a month's limit is used up; work that a used up month stops, by
+ * its action, or that is above a capacity limit whose quota reclaims, gets
+ * notice and goes back through the gate; work that cannot be stopped and is
+ * above a guarantee that was lowered runs on and is flagged by an alarm.
+ * Nothing is put into the set when nothing changed.
+ */
+void quota_watch(struct changes *changes);
+
+#endif
