@@ -60,6 +60,9 @@ queue_note(struct queue *queue, const struct trail_step *step)
         if (step->op != TRAIL_CHANGED)
             mark_all(queue);
         break;
+    case KIND_RESERVATION:
+        mark_all(queue);
+        break;
     case KIND_BOOKING:
         mark(queue, step->parent);
         mark_all(queue);

@@ -8,6 +8,7 @@
 #include "core/evaluate.h"
 #include "core/lifecycle.h"
 #include "core/queue.h"
+#include "core/reservation.h"
 
 /* Groups that are looked at in one step. */
 #define LOOKS_MAX 16
@@ -37,6 +38,8 @@ struct scheduler {
     struct ref pending;  /* what the last set changes first, or none */
     size_t decisions;    /* since something came from outside */
     bool more;           /* the last step stopped before its end */
+    uint64_t reserved_position; /* in the trail, when reservations were */
+    int64_t reserved_due_ms;    /* looked at, and when next */
     uint64_t surprises;
     struct schedule_decision last;
 };
@@ -77,7 +80,7 @@ schedule_what_text(enum schedule_what what)
 {
     static const char *const names[] = { "nothing", "reason", "assign",
                                          "nominate", "expire", "stop",
-                                         "book", "cut", "retire" };
+                                         "book", "cut", "reserve", "retire" };
 
     return names[what];
 }
@@ -111,6 +114,8 @@ schedule_due_ms(const struct scheduler *scheduler)
     if (scheduler->queue == NULL || scheduler->more)
         return 0;
     due_ms = queue_due_ms(scheduler->queue);
+    if (scheduler->reserved_due_ms < due_ms)
+        due_ms = scheduler->reserved_due_ms;
     return due_ms < scheduler->estate->now_ms + LOOK_MS
                ? due_ms
                : scheduler->estate->now_ms + LOOK_MS;
@@ -369,6 +374,35 @@ step_overdue(struct scheduler *scheduler, struct changes *changes,
     }
 }
 
+/* Reservations are few: all of them are looked at when anything happened. */
+static bool
+step_reservations(struct scheduler *scheduler, struct changes *changes)
+{
+    const struct world *world = changes->world;
+    int64_t now_ms = changes->context.now_ms;
+    size_t victims = 0;
+
+    if (scheduler->reserved_position == scheduler->position &&
+        now_ms < scheduler->reserved_due_ms)
+        return false;
+    scheduler->reserved_position = scheduler->position;
+    scheduler->reserved_due_ms = TIMELINE_NEVER;
+    world_each(world, KIND_RESERVATION, ref) {
+        int64_t due_ms = reservation_due_ms(scheduler->estate,
+                                            world_reservation(world, ref));
+
+        if (due_ms <= now_ms &&
+            reservation_step(scheduler->estate, changes, ref, &victims)) {
+            scheduler->reserved_due_ms = now_ms;
+            decided(scheduler, SCHEDULE_RESERVE, ref, victims);
+            return true;
+        }
+        if (due_ms < scheduler->reserved_due_ms)
+            scheduler->reserved_due_ms = due_ms;
+    }
+    return false;
+}
+
 /* Tells waiting work what its group was told. */
 static bool
 step_reasons(struct scheduler *scheduler, struct changes *changes)
@@ -421,6 +455,8 @@ step(struct scheduler *scheduler, struct changes *changes)
     decided(scheduler, SCHEDULE_NOTHING, (struct ref){ 0 }, 0);
     if (!schedule_is_settled(scheduler))
         return false;
+    if (step_reservations(scheduler, changes))
+        return true;
     for (int looks = 0; looks < LOOKS_MAX; looks++) {
         if ((group = queue_first(queue, estate)) != NULL) {
             if (look_at(scheduler, changes, group))

@@ -40,8 +40,8 @@ const void *world_get_kind(const struct world *world, enum kind kind,
     X(SESSION, session) X(ROLE, role) X(GRANT, grant) X(CEILING, ceiling)     \
     X(DENY, deny) X(QUOTA, quota) X(WORKLOAD, workload)                       \
     X(INSTANCE, instance) X(BINDING, binding) X(HOLD, hold)                   \
-    X(BOOKING, booking) X(VOLUME, volume) X(ALARM, alarm) X(REQUEST, wish)    \
-    X(RECEIPT, receipt) X(SOURCE, source)
+    X(BOOKING, booking) X(RESERVATION, reservation) X(VOLUME, volume)         \
+    X(ALARM, alarm) X(REQUEST, wish) X(RECEIPT, receipt) X(SOURCE, source)
 #define WORLD_GETTER(KIND, name)                                              \
     static inline const struct name *world_##name(const struct world *world,  \
                                                   struct ref ref)             \
