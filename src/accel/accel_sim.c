@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
+#include "accel/accel_place.h"
 #include "accel/accel_sim_private.h"
 #include "accel/scan.h"
 #include "base/buffer.h"
@@ -268,9 +269,7 @@ make_memory(const struct sim *sim, const struct sim_card *card,
     const struct sim_part part = { .card = card };
     char path[SIM_PATH_MAX];
 
-    (void)snprintf(path, sizeof(path), "%s/%s", sim->state_dir,
-                   card->card.uuid);
-    if (file_make_directory(path, 0700, err) != 0)
+    if (accel_place_make(sim->state_dir, card->card.uuid, err) != 0)
         return -1;
     if (sim_is_sliced(sim, card))
         return 0;

@@ -1,22 +1,29 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "api/peers.h"
 
+#include <arpa/inet.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "base/arena.h"
 #include "base/clock.h"
 
-#define NO_USER ((uid_t)-1)
+/* Whose connections count together. */
+struct origin {
+    enum { ORIGIN_FREE, ORIGIN_USER, ORIGIN_NETWORK } kind;
+    uid_t uid;
+    uint8_t network[16]; /* IPv4: the address, mapped; IPv6: its /64 */
+};
 
 struct peer {
     struct peers *peers;
     struct peer *next, **link;
     int fd;
-    uid_t uid;           /* NO_USER: not by a Unix socket, or not counted */
+    struct origin origin;
     int64_t deadline_ms; /* monotonic; 0: none */
 };
 
@@ -44,31 +51,81 @@ peers_free(struct peers *peers)
     free(peers);
 }
 
-static uid_t
+static struct origin
 user_of(int fd)
 {
-    struct sockaddr address = {.sa_family = AF_UNSPEC};
-    socklen_t size = sizeof address;
+    struct origin origin = {.kind = ORIGIN_FREE};
     struct ucred user;
-    if (getsockname(fd, &address, &size) != 0 ||
-        address.sa_family != AF_UNIX)
-        return NO_USER;
-    size = sizeof user;
+    socklen_t size = sizeof user;
     if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &user, &size) != 0 ||
         user.uid == 0 || user.uid == geteuid())
-        return NO_USER;
-    return user.uid;
+        return origin;
+    origin.kind = ORIGIN_USER;
+    origin.uid = user.uid;
+    return origin;
+}
+
+/* Who has one IPv6 address has a network of them. */
+static struct origin
+network_of(const struct sockaddr_storage *address)
+{
+    static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff};
+    const struct sockaddr_in *four = (const void *)address;
+    const struct sockaddr_in6 *six = (const void *)address;
+    struct origin origin = {.kind = ORIGIN_NETWORK};
+    if (address->ss_family == AF_INET) {
+        memcpy(origin.network, mapped, sizeof mapped);
+        memcpy(origin.network + 12, &four->sin_addr, 4);
+    } else {
+        bool whole = memcmp(&six->sin6_addr, mapped, sizeof mapped) == 0;
+        memcpy(origin.network, &six->sin6_addr, whole ? 16 : 8);
+    }
+    return origin;
+}
+
+static struct origin
+origin_of(int fd)
+{
+    struct sockaddr_storage address = {.ss_family = AF_UNSPEC};
+    socklen_t size = sizeof address;
+    if (getsockname(fd, (struct sockaddr *)&address, &size) != 0)
+        return (struct origin){.kind = ORIGIN_FREE};
+    if (address.ss_family == AF_UNIX)
+        return user_of(fd);
+    size = sizeof address;
+    if (getpeername(fd, (struct sockaddr *)&address, &size) != 0 ||
+        (address.ss_family != AF_INET && address.ss_family != AF_INET6))
+        return (struct origin){.kind = ORIGIN_FREE};
+    return network_of(&address);
 }
 
 static bool
-has_its_share(const struct peers *peers, uid_t uid)
+is_same(const struct origin *a, const struct origin *b)
+{
+    return a->kind == b->kind && a->uid == b->uid &&
+           memcmp(a->network, b->network, sizeof a->network) == 0;
+}
+
+/* All clients of a proxy on this machine come from its own address. */
+static bool
+is_loopback(const struct origin *origin)
+{
+    static const uint8_t six[8] = {0};
+    return origin->kind == ORIGIN_NETWORK &&
+           (origin->network[12] == 127 ||
+            memcmp(origin->network, six, sizeof six) == 0);
+}
+
+static bool
+has_its_share(const struct peers *peers, const struct origin *origin)
 {
     unsigned count = 0;
-    if (uid == NO_USER)
+    unsigned max = peers->each_max * (is_loopback(origin) ? 2 : 1);
+    if (origin->kind == ORIGIN_FREE)
         return false;
     for (const struct peer *at = peers->list; at != NULL; at = at->next)
-        count += at->uid == uid;
-    return count >= peers->each_max;
+        count += is_same(&at->origin, origin);
+    return count >= max;
 }
 
 /* A socket that is shut down is closed by its daemon, which owns it. */
@@ -78,10 +135,10 @@ add(struct peers *peers, int fd)
     struct peer *peer = memory_new(1, sizeof *peer);
     *peer = (struct peer){.peers = peers,
                           .fd = fd,
-                          .uid = user_of(fd),
+                          .origin = origin_of(fd),
                           .deadline_ms = clock_mono_ms() + peers->head_ms};
     (void)pthread_mutex_lock(&peers->lock);
-    if (has_its_share(peers, peer->uid))
+    if (has_its_share(peers, &peer->origin))
         (void)shutdown(fd, SHUT_RDWR);
     peer->next = peers->list;
     peer->link = &peers->list;

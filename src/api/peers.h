@@ -8,16 +8,18 @@
 /*
  * Who is connected, and how long may each take?  libmicrohttpd ends silent
  * connections alone: one that sends a byte now and then would hold its place
- * for ever, and a user of this machine who opens all places would shut out
- * everybody.  So heads and answers have their time, and a user has a share
- * of the places of the Unix sockets (root and the server's own user aside).
+ * for ever, and who opens all places would shut out everybody.  So heads and
+ * answers have their time, and a user of this machine has a share of the
+ * places of the Unix sockets (root and the server's own user aside), an IPv4
+ * address or an IPv6 /64 one of those of the TCP door; the machine itself,
+ * where a proxy may stand for many, has two.
  *
  * Any thread may call these.
  */
 
 struct peers;
 
-/* each_max: connections of one user of this machine. */
+/* each_max: connections of one user or network. */
 struct peers *peers_new(unsigned each_max, int64_t head_ms);
 /* When no daemon reports to it any more. */
 void peers_free(struct peers *peers);

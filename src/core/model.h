@@ -96,6 +96,9 @@ struct node { /* below a pool */
     int64_t memory_mib;
     bool simulated;
     struct blob *facts; /* versions, kernel, cgroup mode */
+    int64_t refusals;   /* starts that failed since one succeeded */
+    int64_t refused_tenant; /* number of whose was the first of them */
+    bool refused_several;   /* another tenant's was among them */
     /* derived */
     int64_t seen_ms; /* last message; not stored at each heartbeat */
     int64_t used_cpu_milli;

@@ -8,6 +8,7 @@
 #include "core/cut.h"
 #include "core/lifecycle.h"
 #include "core/observe_cards.h"
+#include "core/refusal.h"
 #include "core/usage.h"
 
 /* A node's clock and the platform's differ by no more than this. */
@@ -122,8 +123,10 @@ take_running(struct changes *changes, struct ref ref)
 {
     if (get_instance(changes, ref)->state == INSTANCE_LOST)
         lifecycle_back(changes, ref);
-    if (!has_run(get_instance(changes, ref)))
+    if (!has_run(get_instance(changes, ref))) {
+        refusal_forget(changes, get_instance(changes, ref)->node);
         lifecycle_started(changes, ref);
+    }
 }
 
 /* The end says also that it ran, when nobody saw that in between. */
@@ -170,6 +173,7 @@ take_state(struct changes *changes, struct ref node, struct ref ref,
         take_exit(changes, ref, fact->exit_code, fact->oom);
         break;
     case REPORT_START_FAILED:
+        refusal_count(changes, ref);
         lifecycle_start_failed(changes, ref, fact->failure);
         break;
     case REPORT_GONE:

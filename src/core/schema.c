@@ -148,6 +148,10 @@ static const struct field node_fields[] = {
     AMOUNT(node, memory_mib, 0, "memory, MiB"),
     BOOL(node, simulated, 0, "its cards are simulated"),
     DOC(node, facts, FIELD_PLATFORM, "versions and kernel"),
+    AMOUNT(node, refusals, FIELD_PLATFORM, "failed starts in a row"),
+    AMOUNT(node, refused_tenant, FIELD_PLATFORM,
+           "number of the tenant of the first of them"),
+    BOOL(node, refused_several, FIELD_PLATFORM, "another's was among them"),
 };
 static const struct field jointoken_fields[] = {
     BYTES(jointoken, digest, FIELD_SECRET | FIELD_UNIQUE, "of the token"),

@@ -104,8 +104,8 @@
  *   or uid range in use; a foreign process on a card), quota (policy limit),
  *   busy (no room just now), internal (then nothing is left behind)
  *   Inside: env BULKHEAD_INSTANCE, BULKHEAD_INCARNATION, BULKHEAD_NOTICE
- *   (/run/bulkhead/notice.json), BULKHEAD_CARDS (UUIDs, comma separated, in
- *   the order of card0.., "" for none), BULKHEAD_CARD_MEMORY_MIB (usable on
+ *   (/run/bulkhead/notice.json), BULKHEAD_CARDS (card0,card1,.. as below
+ *   /dev/bulkhead, "" for none; which cards they are is the platform's), BULKHEAD_CARD_MEMORY_MIB (usable on
  *   each), BULKHEAD_CHECKPOINT_DIR, BULKHEAD_ADDRESS, BULKHEAD_ADDRESS6,
  *   BULKHEAD_SIMULATED=1 when cards are.  Simulated card N: its memory is the
  *   file /dev/bulkhead/cardN, its device node /dev/bulkhead/deviceN.

@@ -10,9 +10,11 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
+#include "base/clock.h"
 #include "base/file.h"
 #include "engine/part.h"
 #include "runner/idmap.h"
+#include "runner/machine.h"
 #include "runner/node.h"
 #include "runner/spec.h"
 #include "runner/volume.h"
@@ -20,6 +22,7 @@
 #define PATH_ROOM 320
 #define FILES_MAX 65536
 #define UPPER_READ_ONLY_MIB 1
+#define MACHINE_BINDS_MAX 8
 #define ENV_ROOM (2 * RUNNER_ENV_MAX + 16)
 
 static int
@@ -39,7 +42,8 @@ static int
 make_directories(const struct instance *instance, struct error *err)
 {
     static const char *const names[] = { "",    "image",   "upper", "root",
-                                         "run", "volumes", "cards" };
+                                         "run", "volumes", "cards",
+                                         "proc" };
     char path[PATH_ROOM];
 
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
@@ -321,6 +325,16 @@ mount_cards(struct node *node, const struct instance *instance,
 }
 
 static int
+write_machine(const struct instance *instance, struct error *err)
+{
+    char path[PATH_ROOM];
+
+    (void)snprintf(path, sizeof(path), "%s/proc", instance->place);
+    return machine_write(path, instance->start.cpu_milli,
+                         instance->start.memory_mib, clock_wall_ms(), err);
+}
+
+static int
 keep_ids(const struct instance *instance, struct error *err)
 {
     char path[PATH_ROOM];
@@ -341,6 +355,7 @@ build_place(struct node *node, struct instance *instance,
                       image, err) != 0)
         return -1;
     if (make_directories(instance, err) != 0 ||
+        write_machine(instance, err) != 0 ||
         instance_save(instance, err) != 0)
         return -1;
     userns_fd =
@@ -370,6 +385,8 @@ set_env(const char **env, size_t *count, const char *entry)
     env[(*count)++] = entry;
 }
 
+/* By the names that they have inside: a UUID would tell a tenant which of its
+ * work met on one card, and whose. */
 static void
 add_card_env(struct node *node, const struct instance *instance,
              const char **env, size_t *count)
@@ -382,7 +399,7 @@ add_card_env(struct node *node, const struct instance *instance,
     for (size_t i = 0; i < start->card_count; i++) {
         struct accel_card card;
 
-        buffer_printf(&list, "%s%s", i > 0 ? "," : "", start->cards[i]);
+        buffer_printf(&list, "%scard%zu", i > 0 ? "," : "", i);
         if (accel_describe(&node->accel, start->cards[i], &card, &ignored) ==
                 0 &&
             (usable == 0 || card.memory_mib < usable))
@@ -475,7 +492,8 @@ add_places(struct node *node, const struct instance *instance,
     struct accel_node *nodes =
         arena_alloc(arena, card_nodes_max(instance) * sizeof(*nodes));
     struct spec_bind *binds =
-        arena_alloc(arena, (card_nodes_max(instance) + RUNNER_VOLUMES_MAX + 1) *
+        arena_alloc(arena, (card_nodes_max(instance) + RUNNER_VOLUMES_MAX +
+                            MACHINE_BINDS_MAX + 1) *
                                sizeof(*binds));
     struct spec_device *devices =
         arena_alloc(arena, card_nodes_max(instance) * sizeof(*devices));
@@ -485,6 +503,11 @@ add_places(struct node *node, const struct instance *instance,
         return -1;
     add_bind(spec, binds, arena_printf(arena, "%s/run", instance->place),
              "/run/bulkhead", true, true);
+    for (size_t i = 0; machine_files[i] != NULL; i++)
+        add_bind(spec, binds,
+                 arena_printf(arena, "%s/proc/%s", instance->place,
+                              machine_files[i]),
+                 arena_printf(arena, "/proc/%s", machine_files[i]), true, true);
     for (size_t i = 0; i < start->volume_count; i++)
         add_bind(spec, binds,
                  arena_printf(arena, "%s/volumes/%zu", instance->place, i),

@@ -14,6 +14,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/log.h"
+#include "runner/machine.h"
 #include "runner/remove.h"
 #include "runner/stop.h"
 #include "runner/volume.h"
@@ -359,6 +360,8 @@ node_open(struct node *node, const struct policy *policy, struct error *err)
     if (node->runtime[0] == '\0' || node->monitor[0] == '\0')
         return error_set(err, ERROR_UNSUPPORTED,
                          "crun and conmon must be installed");
+    if (machine_allow_files(err) != 0)
+        log_warn("%s", err->text);
     if (prepare_state(policy, err) != 0 ||
         accel_open(&node->accel, policy->accel, policy->estate, cards, err) !=
             0 ||

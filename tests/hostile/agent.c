@@ -390,6 +390,21 @@ post_garbage(const char *what)
 
 /* --- lies about facts, by the right node at the right time --- */
 
+static int64_t incarnation = 1; /* of the instance that is lied about */
+
+/* INSTANCE@INCARNATION */
+static const char *
+read_instance(const char *text)
+{
+    static char id[64];
+    size_t size = strcspn(text, "@");
+
+    (void)snprintf(id, sizeof(id), "%.*s", (int)size, text);
+    if (text[size] == '@')
+        incarnation = strtoll(text + size + 1, NULL, 10);
+    return id;
+}
+
 /* A whole honest message, but for what the caller puts in. */
 struct lie {
     struct report_card cards[CARDS + 300];
@@ -410,7 +425,7 @@ lie_about_instance(const char *what, const char *instance)
 {
     struct lie lie;
     struct report_instance fact = { .instance = instance,
-                                    .incarnation = 1,
+                                    .incarnation = incarnation,
                                     .state = REPORT_RUNNING,
                                     .failure = "",
                                     .checkpoint_step = -1 };
@@ -419,7 +434,7 @@ lie_about_instance(const char *what, const char *instance)
     if (strcmp(what, "inflate") == 0)
         fact.cpu_us = INT64_C(1) << 50;
     else if (strcmp(what, "incarnation") == 0)
-        fact.incarnation = 7;
+        fact.incarnation += 7;
     else if (strcmp(what, "foreign-exit") == 0)
         fact.state = REPORT_EXITED;
     lie.sync.report.instances = &fact;
@@ -432,11 +447,11 @@ lie_about_release(const char *what, const char *instance, const char *card)
 {
     struct lie lie;
     const char *cards[] = { card };
-    struct report_release fact = { instance, 1, cards, 1 };
+    struct report_release fact = { instance, incarnation, cards, 1 };
 
     lie_begin(&lie);
     if (strcmp(what, "release-incarnation") == 0)
-        fact.incarnation = 2;
+        fact.incarnation += 1;
     else if (strcmp(what, "release-no-cards") == 0)
         fact.card_count = 0;
     lie.sync.report.releases = &fact;
@@ -553,7 +568,7 @@ main(int argc, char **argv)
     if (strcmp(argv[3], "lie") == 0) {
         if (recall(argv[2]) != 0)
             return 2;
-        lie(argv[4], argc > 5 ? argv[5] : "", argc > 6 ? argv[6] : "");
+        lie(argv[4], argc > 5 ? read_instance(argv[5]) : "", argc > 6 ? argv[6] : "");
         print_answer();
         return 0;
     }

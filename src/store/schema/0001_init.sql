@@ -71,6 +71,9 @@ CREATE TABLE "node" (
     "memory_mib" INTEGER,
     "simulated" INTEGER,
     "facts" TEXT,
+    "refusals" INTEGER,
+    "refused_tenant" INTEGER,
+    "refused_several" INTEGER,
     "live" INTEGER NOT NULL DEFAULT 1
 ) STRICT;
 CREATE TABLE "card" (

@@ -35,12 +35,12 @@ card() {
     start one 1 1 'ls /dev/bulkhead; echo $BULKHEAD_CARDS $BULKHEAD_CARD_MEMORY_MIB $BULKHEAD_SIMULATED
         find / -xdev -name "*5b1c0001*" 2>/dev/null
         find /dev /sys -type b -o -type c -name "device*" 2>/dev/null
-        grep -c 5b1c0001 /proc/self/mountinfo; cat /proc/devices; ls /proc/driver /proc/bus' \
+        grep -c 5b1c000 /proc/self/mountinfo; grep -c 5b1c000 /proc/self/environ; cat /proc/devices; ls /proc/driver /proc/bus' \
         "{\"cards\": [\"$A\"]}"
     start two 1 2 'ls /dev/bulkhead; ps | grep -c sleep; sleep 100' "{\"cards\": [\"$B\"]}"
     [ "$(ended one)" != running ]
-    [ "$(log_of one 1)" = "$(printf '%s\n' card0 device0 "$A 81559 1" \
-        /dev/bulkhead/device0 0 /proc/bus: '' /proc/driver:)" ]
+    [ "$(log_of one 1)" = "$(printf '%s\n' card0 device0 "card0 81559 1" \
+        /dev/bulkhead/device0 0 0 /proc/bus: '' /proc/driver:)" ]
     says two 1 device0
     # Its control group allows its own device and not the neighbour's.
     for list in /sys/fs/cgroup/devices/brcards/*/devices.list; do
