@@ -230,7 +230,7 @@ tally_forget(struct world *world, struct ref gone)
 /* --- a new quota starts from what is live --- */
 
 static void
-count_kind(struct world *world, struct quota *quota, enum kind kind)
+count_kind(const struct world *world, struct quota *quota, enum kind kind)
 {
     world_each(world, kind, ref) {
         struct charge charges[4];
@@ -245,7 +245,7 @@ count_kind(struct world *world, struct quota *quota, enum kind kind)
 }
 
 static void
-count_meters(struct world *world, struct quota *quota)
+count_meters(const struct world *world, struct quota *quota)
 {
     for (size_t i = 0; i < world->meter_count; i++) {
         const struct meter *meter = &world->meters[i];
@@ -260,7 +260,7 @@ count_meters(struct world *world, struct quota *quota)
 }
 
 void
-tally_quota(struct world *world, struct quota *quota)
+tally_quota(const struct world *world, struct quota *quota)
 {
     static const enum kind kinds[] = { KIND_BINDING, KIND_INSTANCE,
                                        KIND_WORKLOAD, KIND_VOLUME };

@@ -73,7 +73,7 @@ void tally_fact(struct world *world, const struct fact *fact);
 /* Card time of a pool or class that goes stays with its project alone, as a
  * restart would have it; its slot starts anew. */
 void tally_forget(struct world *world, struct ref gone);
-void tally_quota(struct world *world, struct quota *quota);
+void tally_quota(const struct world *world, struct quota *quota);
 void tally_card_time(struct world *world, struct ref project, struct ref pool,
                      struct ref class, int64_t month_ms, int64_t quantity);
 
