@@ -34,8 +34,10 @@ fields_schema(const struct body_field *fields)
         json_t *type = json_string(types[fields->type]);
         if (!fields->required)
             type = json_pack("[o, s]", type, "null");
-        openapi_add_property(properties, fields->name,
-                     json_pack("{s:o}", "type", type), fields->help);
+        json_t *schema = json_pack("{s:o}", "type", type);
+        if (fields->type == BODY_LIST)
+            json_object_set_new(schema, "items", json_object());
+        openapi_add_property(properties, fields->name, schema, fields->help);
         if (fields->required)
             json_array_append_new(required, json_string(fields->name));
     }
