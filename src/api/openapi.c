@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "api/handlers.h"
+#include "api/objects.h"
 #include "api/openapi_answers.h"
 #include "api/openapi_schemas.h"
 #include "api/state.h"
@@ -118,10 +119,15 @@ help_of(const char *name)
 static void
 add_parameter(json_t *list, const char *name, const char *in, bool required)
 {
+    json_t *schema =
+        strcmp(name, "limit") == 0
+            ? json_pack("{s:s, s:i, s:i}", "type", "integer", "minimum", 1,
+                        "maximum", PAGE_LIMIT_MAX)
+            : json_pack("{s:s}", "type", "string");
     json_array_append_new(
-        list, json_pack("{s:s, s:s, s:b, s:s, s:{s:s}}", "name", name, "in",
-                        in, "required", required, "description",
-                        help_of(name), "schema", "type", "string"));
+        list, json_pack("{s:s, s:s, s:b, s:s, s:o}", "name", name, "in", in,
+                        "required", required, "description", help_of(name),
+                        "schema", schema));
 }
 
 static void
