@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "api/handlers.h"
+#include "api/objects.h"
 #include "api/openapi_answers.h"
 #include "api/openapi_schemas.h"
 #include "api/state.h"
@@ -34,8 +35,10 @@ fields_schema(const struct body_field *fields)
         json_t *type = json_string(types[fields->type]);
         if (!fields->required)
             type = json_pack("[o, s]", type, "null");
-        openapi_add_property(properties, fields->name,
-                     json_pack("{s:o}", "type", type), fields->help);
+        json_t *schema = json_pack("{s:o}", "type", type);
+        if (fields->type == BODY_LIST)
+            json_object_set_new(schema, "items", json_object());
+        openapi_add_property(properties, fields->name, schema, fields->help);
         if (fields->required)
             json_array_append_new(required, json_string(fields->name));
     }
@@ -116,10 +119,15 @@ help_of(const char *name)
 static void
 add_parameter(json_t *list, const char *name, const char *in, bool required)
 {
+    json_t *schema =
+        strcmp(name, "limit") == 0
+            ? json_pack("{s:s, s:i, s:i}", "type", "integer", "minimum", 1,
+                        "maximum", PAGE_LIMIT_MAX)
+            : json_pack("{s:s}", "type", "string");
     json_array_append_new(
-        list, json_pack("{s:s, s:s, s:b, s:s, s:{s:s}}", "name", name, "in",
-                        in, "required", required, "description",
-                        help_of(name), "schema", "type", "string"));
+        list, json_pack("{s:s, s:s, s:b, s:s, s:o}", "name", name, "in", in,
+                        "required", required, "description", help_of(name),
+                        "schema", schema));
 }
 
 static void

@@ -165,6 +165,17 @@ openapi_body_schema(enum kind kind, unsigned flag)
 }
 
 static json_t *
+problem_codes(void)
+{
+    json_t *list = json_array();
+    for (int code = 0; code < ERROR_CODE_COUNT; code++)
+        if (error_http_status((enum error_code)code) >= 400)
+            json_array_append_new(
+                list, json_string(error_code_text((enum error_code)code)));
+    return list;
+}
+
+static json_t *
 problem_schema(void)
 {
     static const char *const texts[] = { "type",   "title",      "code",
@@ -174,6 +185,8 @@ problem_schema(void)
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         openapi_add_property(properties, texts[i],
                              json_pack("{s:s}", "type", "string"), NULL);
+    json_object_set_new(json_object_get(properties, "code"), "enum",
+                        problem_codes());
     openapi_add_property(properties, "status",
                          json_pack("{s:s}", "type", "integer"), NULL);
     return json_pack("{s:s, s:s, s:o, s:[s,s,s,s,s,s]}", "type", "object",

@@ -204,6 +204,8 @@ self_check_password(struct exchange *exchange, struct error *err)
     return 0;
 }
 
+/* A trial checks no password, since it could not count the wrong ones: it says
+ * what the right one does. */
 void
 self_done(const struct granted *granted, const struct changes *changes,
           struct exchange *exchange)
@@ -211,7 +213,7 @@ self_done(const struct granted *granted, const struct changes *changes,
     const struct proof *proof = exchange->data;
     (void)granted;
     (void)changes;
-    if (proof == NULL || proof->right) {
+    if (proof == NULL || proof->right || exchange->dry_run) {
         exchange->answer.status = 204;
         return;
     }

@@ -412,8 +412,9 @@ log_daemon(void *data, const char *fmt, va_list args)
     log_debug("http: %s", text);
 }
 
+/* path: of a Unix socket, else NULL. */
 static int
-start_daemon(struct api *api, int fd, struct error *err)
+start_daemon(struct api *api, int fd, const char *path, struct error *err)
 {
     const struct api_options *options = &api->options;
     if (fd < 0)
@@ -435,6 +436,8 @@ start_daemon(struct api *api, int fd, struct error *err)
         return error_set(err, ERROR_INTERNAL,
                          "the HTTP server did not start");
     }
+    api->sockets[api->daemon_count] = -1;
+    api->paths[api->daemon_count] = path;
     api->daemons[api->daemon_count++] = daemon;
     return 0;
 }
@@ -460,16 +463,54 @@ start_all(struct api *api, struct error *err)
 {
     const struct api_options *options = &api->options;
     if (options->unix_path != NULL &&
-        start_daemon(api, listen_unix(options->unix_path, err), err) != 0)
+        start_daemon(api, listen_unix(options->unix_path, err),
+                     options->unix_path, err) != 0)
         return -1;
     if (options->stream_path != NULL &&
-        start_daemon(api, listen_unix(options->stream_path, err), err) != 0)
+        start_daemon(api, listen_unix(options->stream_path, err),
+                     options->stream_path, err) != 0)
         return -1;
     if (options->address == NULL)
         return 0;
     int fd = listen_tcp(options, err);
     read_port(api, fd);
-    return start_daemon(api, fd, err);
+    return start_daemon(api, fd, NULL, err);
+}
+
+/* --- sockets that somebody removed --- */
+
+static bool
+is_gone(const char *path)
+{
+    struct stat status;
+    return path != NULL && stat(path, &status) != 0 && errno == ENOENT;
+}
+
+/* The connections of the old daemon go on; nobody new would reach it. */
+static void
+listen_again(struct api *api, size_t old)
+{
+    const char *path = api->paths[old];
+    struct error err;
+    if (api->daemon_count == API_DAEMONS_MAX ||
+        start_daemon(api, listen_unix(path, &err), path, &err) != 0) {
+        log_error("the socket %s was removed and cannot be made again", path);
+        return;
+    }
+    api->paths[old] = NULL;
+    api->sockets[old] = MHD_quiesce_daemon(api->daemons[old]);
+    log_warn("the socket %s was removed; it is there again", path);
+}
+
+void
+server_mend(struct api *api)
+{
+    (void)pthread_mutex_lock(&api->lock);
+    size_t count = api->stopping ? 0 : api->daemon_count;
+    for (size_t i = 0; i < count; i++)
+        if (is_gone(api->paths[i]))
+            listen_again(api, i);
+    (void)pthread_mutex_unlock(&api->lock);
 }
 
 int
@@ -488,8 +529,12 @@ api_stop(struct api *api)
 {
     if (api == NULL)
         return;
+    (void)pthread_mutex_lock(&api->lock);
+    api->stopping = true;
+    (void)pthread_mutex_unlock(&api->lock);
     for (size_t i = 0; i < api->daemon_count; i++)
-        api->sockets[i] = MHD_quiesce_daemon(api->daemons[i]);
+        if (api->sockets[i] < 0)
+            api->sockets[i] = MHD_quiesce_daemon(api->daemons[i]);
     state_drain(api);
     for (size_t i = 0; i < api->daemon_count; i++) {
         MHD_stop_daemon(api->daemons[i]);

@@ -54,4 +54,8 @@ void api_free(struct api *api);
 /* The TCP port in use, 0 without TCP. */
 uint16_t api_port(const struct api *api);
 
+/* Makes the Unix sockets again that somebody removed; any thread, every
+ * second. */
+void server_mend(struct api *api);
+
 #endif

@@ -32,6 +32,7 @@ sweep(struct loop *loop, void *data)
     struct api *api = data;
     (void)loop;
     peers_sweep(api->peers);
+    server_mend(api);
 }
 
 static void

@@ -17,7 +17,8 @@
  * All functions may be called from any thread.
  */
 
-#define API_DAEMONS_MAX 4
+/* Three ways in, and those that took the place of a removed socket. */
+#define API_DAEMONS_MAX 32
 #define STATE_BUCKETS 4096 /* a power of two */
 
 struct MHD_Daemon;
@@ -46,6 +47,7 @@ struct api {
     uint16_t port;
     struct MHD_Daemon *daemons[API_DAEMONS_MAX];
     int sockets[API_DAEMONS_MAX]; /* they listened on, when it stops */
+    const char *paths[API_DAEMONS_MAX]; /* of Unix sockets, else NULL */
     size_t daemon_count;
     struct hub *hub;
     struct peers *peers;
@@ -56,6 +58,7 @@ struct api {
     pthread_mutex_t lock; /* for what follows */
     pthread_cond_t idle;
     struct hash_key key;
+    bool stopping; /* no new daemon any more */
     bool draining;
     unsigned flight;
     unsigned tasks; /* chains of work behind streams */

@@ -11,6 +11,7 @@
 
 #define TICK_MS 5000
 #define BEAT_MS 15000
+#define SCOPES 1024 /* counters of watches; a power of two */
 /* Of the streams, those of one subject. */
 #define SUBJECT_SHARE 8
 
@@ -42,7 +43,9 @@ struct hub {
     bool running;
     bool wanted;
     bool ended;
+    bool ticked; /* rights are asked again in the next round */
     size_t count;
+    unsigned watched[SCOPES]; /* watches by their scope */
     pthread_mutex_t list_lock;
     struct watcher *list;
 };
@@ -184,12 +187,16 @@ allow(struct loop *loop, const struct watcher *watcher,
                          granted_out, err);
 }
 
+/* Nothing new in the scope: nothing to tell, but rights may end by time. */
 static void
-feed_watcher(struct loop *loop, struct watcher *watcher)
+feed_watcher(struct loop *loop, struct watcher *watcher, bool ticked)
 {
     struct error err;
     struct granted granted;
-    if (!watcher->fed || watcher->last || stream_ended(watcher->stream))
+    if (!watcher->fed || watcher->last ||
+        (!ticked && watcher->since >= world_revision(loop_world(loop),
+                                                     watcher->scope)) ||
+        stream_ended(watcher->stream))
         return;
     if (allow(loop, watcher, &granted, &err) != 0) {
         end_with(watcher, &err);
@@ -210,14 +217,20 @@ feed_watcher(struct loop *loop, struct watcher *watcher)
 /* --- rounds --- */
 
 static void post_round(struct hub *hub);
+static void count_watched(struct hub *hub, const struct watcher *watcher,
+                          bool more);
 
 static void
 run_round(struct loop *loop, struct job *job)
 {
     struct hub *hub = job->data;
+    (void)pthread_mutex_lock(&hub->lock);
+    bool ticked = hub->ticked;
+    hub->ticked = false;
+    (void)pthread_mutex_unlock(&hub->lock);
     (void)pthread_mutex_lock(&hub->list_lock);
     for (struct watcher *at = hub->list; at != NULL; at = at->next)
-        feed_watcher(loop, at);
+        feed_watcher(loop, at, ticked);
     (void)pthread_mutex_unlock(&hub->list_lock);
 }
 
@@ -263,6 +276,7 @@ finish_round(struct hub *hub, bool failed)
             continue;
         }
         *at = watcher->next;
+        count_watched(hub, watcher, false);
         free_watcher(watcher);
         gone++;
     }
@@ -320,19 +334,45 @@ want_round(struct hub *hub)
     (void)pthread_mutex_unlock(&hub->lock);
 }
 
+static unsigned *
+watched_of(struct hub *hub, struct ref scope)
+{
+    return &hub->watched[(scope.index * 31 + scope.kind) & (SCOPES - 1)];
+}
+
+static void
+count_watched(struct hub *hub, const struct watcher *watcher, bool more)
+{
+    if (!watcher->fed)
+        return;
+    (void)pthread_mutex_lock(&hub->lock);
+    *watched_of(hub, watcher->scope) += more ? 1U : -1U;
+    (void)pthread_mutex_unlock(&hub->lock);
+}
+
+/* Most of what changes is watched by nobody. */
 static void
 on_durable(void *data, const struct note *notes, size_t count)
 {
-    (void)notes;
-    if (count > 0)
-        want_round(data);
+    struct hub *hub = data;
+    bool watched = false;
+    (void)pthread_mutex_lock(&hub->lock);
+    for (size_t i = 0; i < count && !watched; i++)
+        watched = *watched_of(hub, notes[i].scope) > 0;
+    (void)pthread_mutex_unlock(&hub->lock);
+    if (watched)
+        want_round(hub);
 }
 
 static void
 on_tick(struct loop *loop, void *data)
 {
+    struct hub *hub = data;
     (void)loop;
-    want_round(data);
+    (void)pthread_mutex_lock(&hub->lock);
+    hub->ticked = true;
+    (void)pthread_mutex_unlock(&hub->lock);
+    want_round(hub);
 }
 
 /* --- life --- */
@@ -411,6 +451,8 @@ enlist(struct hub *hub, struct watcher *watcher)
         hub->list = watcher;
     }
     (void)pthread_mutex_unlock(&hub->list_lock);
+    if (room)
+        count_watched(hub, watcher, true);
     return room;
 }
 

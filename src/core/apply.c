@@ -89,8 +89,10 @@ put_new(struct world *world, const struct change *change)
     settle_docs(schema_get(kind), slot, change->image);
     world_link(world, change->ref);
     tally_object(world, kind, slot, 1);
-    if (kind == KIND_QUOTA)
+    if (kind == KIND_QUOTA) {
         tally_quota(world, (struct quota *)slot);
+        tally_pledges(world, (const struct quota *)slot);
+    }
 }
 
 /* Does the change move the object to other lists? */

@@ -155,6 +155,12 @@ change_get(const struct changes *changes, struct ref ref)
 }
 
 void
+change_count(const struct changes *changes, struct quota *quota)
+{
+    tally_quota(changes->world, quota);
+}
+
+void
 change_doc(struct changes *changes, struct blob **member, const char *text)
 {
     size_t size;

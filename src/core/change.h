@@ -65,6 +65,9 @@ void change_evict(struct changes *changes, struct ref ref);
 /* The pending image when there is one, else the current object; NULL when
  * deleted in this set or gone. */
 const void *change_get(const struct changes *changes, struct ref ref);
+/* Counts what a new quota starts from, as world_apply will: for those who read
+ * the image before. */
+void change_count(const struct changes *changes, struct quota *quota);
 /* Replaces a FIELD_DOC member of an image by text (NULL: null). */
 void change_doc(struct changes *changes, struct blob **member,
                 const char *text);

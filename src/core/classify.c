@@ -85,10 +85,10 @@ add(struct changes *changes, const char *stem, const char *suffix,
     struct ref platform = world_platform_ref(changes->world);
     char name[NAME_MAX_SIZE];
     struct class *class;
+    int size = snprintf(name, sizeof(name), "%s.%s", stem, suffix);
 
-    if (strlen(stem) + 1 + strlen(suffix) >= sizeof(name))
+    if (size < 0 || (size_t)size >= sizeof(name))
         return NULL;
-    (void)snprintf(name, sizeof(name), "%s.%s", stem, suffix);
     /* Another model may shorten to the same name; the first keeps it. */
     if (!ref_is_none(world_find_name(changes->world, KIND_CLASS, platform,
                                      name)))

@@ -251,6 +251,8 @@ resource_create(const struct granted *granted, struct changes *changes,
         return -1;
     if (rule->create != NULL && rule->create(&edit, image, err) != 0)
         return -1;
+    if (kind == KIND_QUOTA)
+        change_count(changes, (struct quota *)(void *)image);
     *out = image->self;
     return 0;
 }

@@ -391,7 +391,7 @@ tally_forget(struct world *world, struct ref gone)
 /* --- a new quota starts from what is live --- */
 
 static void
-count_kind(struct world *world, struct quota *quota, enum kind kind)
+count_kind(const struct world *world, struct quota *quota, enum kind kind)
 {
     world_each(world, kind, ref) {
         struct charge charges[4];
@@ -406,7 +406,7 @@ count_kind(struct world *world, struct quota *quota, enum kind kind)
 }
 
 static void
-count_meters(struct world *world, struct quota *quota)
+count_meters(const struct world *world, struct quota *quota)
 {
     for (size_t i = 0; i < world->meter_count; i++) {
         const struct meter *meter = &world->meters[i];
@@ -419,9 +419,11 @@ count_meters(struct world *world, struct quota *quota)
     }
 }
 
-static void
-count_pledges(struct world *world, const struct quota *quota)
+void
+tally_pledges(struct world *world, const struct quota *quota)
 {
+    if (!is_pledged(quota))
+        return;
     world_each(world, KIND_BINDING, ref) {
         const struct binding *binding = world_binding(world, ref);
         const struct scope_use use = use_of_binding(binding);
@@ -434,7 +436,7 @@ count_pledges(struct world *world, const struct quota *quota)
 }
 
 void
-tally_quota(struct world *world, struct quota *quota)
+tally_quota(const struct world *world, struct quota *quota)
 {
     static const enum kind kinds[] = { KIND_BINDING, KIND_INSTANCE,
                                        KIND_WORKLOAD, KIND_VOLUME };
@@ -444,6 +446,4 @@ tally_quota(struct world *world, struct quota *quota)
     for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
         count_kind(world, quota, kinds[i]);
     count_meters(world, quota);
-    if (is_pledged(quota))
-        count_pledges(world, quota);
 }

@@ -640,8 +640,10 @@ world_load(struct world *world, const void *image)
                         : world_scope(world, object->parent);
     world_link(world, object->self);
     tally_object(world, kind, object, 1);
-    if (kind == KIND_QUOTA)
+    if (kind == KIND_QUOTA) {
         tally_quota(world, (struct quota *)object);
+        tally_pledges(world, (const struct quota *)object);
+    }
     if (object->seq > world->seq)
         world->seq = object->seq;
 }

@@ -87,7 +87,9 @@ void tally_fact(struct world *world, const struct fact *fact);
 /* Card time of a pool or class that goes stays with its project alone, as a
  * restart would have it; its slot starts anew. */
 void tally_forget(struct world *world, struct ref gone);
-void tally_quota(struct world *world, struct quota *quota);
+void tally_quota(const struct world *world, struct quota *quota);
+/* What live bindings will still use, for a quota that the world now has. */
+void tally_pledges(struct world *world, const struct quota *quota);
 void tally_usage(struct world *world, const struct world_usage *of,
                  int64_t month_ms, int64_t quantity);
 /* What a live binding will still use of card time or cost, for a quota or a

@@ -104,7 +104,7 @@ slice() { echo "{\"cards\": [\"$A/$1\"], \"card_memory_mib\": ${2:-9984}}"; }
 @test "a runner that was killed knows its slices" {
     cut
     start one 1 1 'sleep 100' "$(slice 3g.40gb@4 40448)"
-    kill_runner
+    stop_runner KILL
     start_runner
     [ "$(card $A '[.sliced, .holders[0].slice]')" = '[true,"3g.40gb@4"]' ]
     run start two 1 2 'sleep 100' "$(slice 1g.10gb@5)"

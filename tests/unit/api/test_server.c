@@ -57,12 +57,41 @@ objects_are_made_shown_changed_and_deleted(void **state)
     place_close(&place);
 }
 
+static void
+nothing(struct loop *loop, struct arena *arena, void *data)
+{
+    (void)loop;
+    (void)arena;
+    (void)data;
+}
+
+/* Removed while the server runs: what was connected goes on, and newcomers
+ * find their way again. */
+static void
+a_socket_that_was_removed_is_made_again(void **state)
+{
+    (void)state;
+    struct place place = {0};
+    place_open(&place);
+    for (int times = 0; times < 3; times++) {
+        assert_int_equal(unlink(place.socket), 0);
+        for (int i = 0; i < 2000 && access(place.socket, F_OK) != 0; i++) {
+            harness_pass(100);
+            (void)usleep(5000);
+        }
+        harness_run(&place.harness, nothing, NULL); /* it listens as well */
+        tell(&place, place.root, "GET", "/whoami", NULL, 200);
+    }
+    place_close(&place);
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_first_admin_is_made_once),
         cmocka_unit_test(objects_are_made_shown_changed_and_deleted),
+        cmocka_unit_test(a_socket_that_was_removed_is_made_again),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -275,6 +275,23 @@ cut_cards_are_filled_before_another_is_cut(void **state)
 }
 
 static void
+of_two_cut_cards_the_fuller_one_is_filled(void **state)
+{
+    struct stage s;
+    struct ref seven;
+
+    (void)state;
+    stage_setup(&s, 2);
+    seven = running(&s, s.project, s.seven);
+    (void)running(&s, s.project, s.one);
+    scene_finish(&s.scene, seven, 0);
+    (void)running(&s, s.project, s.one);
+    assert_int_equal(card_of(&s, 0)->used_milli, 0);
+    assert_int_equal(card_of(&s, 1)->used_milli, 2 * 142);
+    scene_teardown(&s.scene);
+}
+
+static void
 a_gang_of_slices_spreads_over_cards_all_or_nothing(void **state)
 {
     struct stage s;
@@ -351,6 +368,55 @@ a_guarantee_reclaims_the_slices_that_make_a_start(void **state)
     scene_teardown(&s.scene);
 }
 
+static void
+a_reclaimed_card_is_cut_after_its_release(void **state)
+{
+    struct stage s;
+    struct ref whole, work;
+
+    (void)state;
+    stage_setup(&s, 1);
+    whole = running(&s, s.foreign, s.whole);
+    world_each(s.scene.world, KIND_QUOTA, ref)
+        if (ref_equal(world_parent(s.scene.world, ref),
+                      world_parent(s.scene.world, s.project)))
+            scene_change_quota(&s.scene, ref, 500, CARDS(64));
+    work = submit(&s, s.project, s.three, 1);
+    scene_run(&s.scene);
+    assert_int_equal(scene_state(&s.scene, whole), WORKLOAD_PREEMPTING);
+    assert_false(card_of(&s, 0)->sliced);
+    scene_exit(&s.scene, whole, 0);
+    scene_release(&s.scene, whole);
+    scene_run(&s.scene);
+    assert_true(card_of(&s, 0)->sliced);
+    assert_int_equal(card_of(&s, 0)->handover, HANDOVER_PENDING);
+    scene_scrub(&s.scene);
+    scene_run(&s.scene);
+    assert_int_equal(scene_state(&s.scene, work), WORKLOAD_ASSIGNED);
+    scene_teardown(&s.scene);
+}
+
+static void
+what_is_kept_for_one_is_in_the_way_of_others(void **state)
+{
+    struct stage s;
+    struct ref first, second;
+
+    (void)state;
+    stage_setup(&s, 1);
+    first = submit(&s, s.project, s.seven, 1);
+    scene_run(&s.scene);
+    second = submit(&s, s.project, s.one, 1);
+    scene_run(&s.scene);
+    assert_int_equal(world_count(s.scene.world, KIND_HOLD), 1);
+    assert_int_equal(card_of(&s, 0)->held_milli, 1000);
+    scene_scrub(&s.scene);
+    scene_run(&s.scene);
+    assert_int_equal(scene_state(&s.scene, first), WORKLOAD_ASSIGNED);
+    assert_int_equal(scene_state(&s.scene, second), WORKLOAD_QUEUED);
+    scene_teardown(&s.scene);
+}
+
 int
 main(void)
 {
@@ -363,9 +429,12 @@ main(void)
         cmocka_unit_test(a_card_becomes_whole_again_when_its_slices_are_gone),
         cmocka_unit_test(a_card_in_use_is_not_cut),
         cmocka_unit_test(cut_cards_are_filled_before_another_is_cut),
+        cmocka_unit_test(of_two_cut_cards_the_fuller_one_is_filled),
         cmocka_unit_test(a_gang_of_slices_spreads_over_cards_all_or_nothing),
         cmocka_unit_test(what_no_card_could_hold_is_refused_with_the_bound),
         cmocka_unit_test(a_guarantee_reclaims_the_slices_that_make_a_start),
+        cmocka_unit_test(a_reclaimed_card_is_cut_after_its_release),
+        cmocka_unit_test(what_is_kept_for_one_is_in_the_way_of_others),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -176,6 +176,10 @@ a_card_is_known_by_its_words_and_its_memory(void **state)
         geometry_card("NVIDIA", "NVIDIA GH200 480GB", 97871)->words, "GH200");
     assert_string_equal(geometry_card("nvidia", "NVIDIA H200", 143771)->words,
                         "H200");
+    /* Nearer to the memory of an H200, but no H200. */
+    assert_string_equal(
+        geometry_card("nvidia", "NVIDIA GH200 144G HBM3e", 145000)->words,
+        "GH200");
     assert_null(geometry_card("nvidia", "NVIDIA L40S", 46068));
     assert_null(geometry_card("amd", "H100-80GB", 81559));
     assert_null(geometry_card("nvidia", "A100", 16384));
