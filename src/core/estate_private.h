@@ -4,7 +4,7 @@
 
 #include "core/estate.h"
 
-/* The inside of the estate, for estate.c, estate_run.c and estate_true.c. */
+/* The inside of the estate, for estate.c and estate_*.c. */
 
 /* A live instance, by the index of its ref: where it is, and what of it has
  * to be undone when it is gone. */
