@@ -65,10 +65,8 @@ forget_scores(struct farm *farm)
 static void
 make_prices(struct farm *farm)
 {
-    value_free(farm->own);
-    farm->own = value_new(farm->settings->mix, &farm->supply,
-                          farm->settings->profile);
-    farm->value = farm->own;
+    farm->value = value_new(farm->arena, farm->settings->mix, &farm->supply,
+                            farm->settings->profile);
     forget_scores(farm);
 }
 
@@ -130,7 +128,6 @@ farm_init(struct farm *farm, const struct openb_cluster *cluster,
 void
 farm_release(struct farm *farm)
 {
-    value_free(farm->own);
     index_free(farm->index);
     arena_free(farm->arena);
 }

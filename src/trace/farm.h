@@ -16,7 +16,7 @@ struct farm {
     size_t count;
     struct arena *arena;
     struct index *index;
-    double *worth;         /* of each node as it is; set_worth says if known */
+    double *worth;         /* of each node as it is; has_worth says if known */
     bool *has_worth;
     /* Untouched nodes of one form share their scores. */
     uint16_t *form;        /* of each node; UINT16_MAX: touched */
@@ -24,7 +24,6 @@ struct farm {
         uint32_t class;
         float score;
     } *fresh;              /* by form: its score for that class */
-    struct value *own;     /* prices made here */
     const struct value *value;
     struct fgd *fgd;
     int64_t used_milli;
