@@ -6,6 +6,7 @@
 
 #include "core/estate_private.h"
 #include "core/lifecycle.h"
+#include "core/outlook.h"
 
 /* --- tables --- */
 
@@ -607,6 +608,19 @@ note_time(struct estate *estate)
     stale->count = kept;
 }
 
+/* What is expected changes when the scheduler has learnt. */
+static void
+read_outlook(struct estate *estate)
+{
+    const struct platform *platform =
+        world_platform(estate->world, world_platform_ref(estate->world));
+
+    if (platform == NULL || platform->expected_upto == estate->outlook_upto)
+        return;
+    estate->outlook = outlook_read(estate->world, estate->arena);
+    estate->outlook_upto = platform->expected_upto;
+}
+
 void
 estate_settle(struct estate *estate, int64_t now_ms)
 {
@@ -627,6 +641,7 @@ estate_settle(struct estate *estate, int64_t now_ms)
         estate_run_derive(estate, inside->runs.list[i]);
     }
     inside->runs.count = 0;
+    read_outlook(estate);
 }
 
 /* --- the first load --- */

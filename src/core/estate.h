@@ -97,6 +97,8 @@ struct estate_pool {
     uint64_t changed;
 };
 
+struct outlook;
+
 struct estate {
     struct arena *arena;
     const struct world *world;
@@ -120,6 +122,8 @@ struct estate {
      */
     uint32_t *touched;
     uint64_t touched_count;
+    struct outlook *outlook; /* what is expected; NULL: nothing yet */
+    int64_t outlook_upto;    /* the platform's, when it was read */
     struct estate_pool *pools; /* by index of the pool's ref; see estate_pool */
     size_t pool_room;
     struct estate_inside *inside; /* of estate.c and estate_run.c */

@@ -8,6 +8,7 @@
 #include "core/evaluate.h"
 #include "core/lifecycle.h"
 #include "core/manifest.h"
+#include "core/outlook.h"
 #include "core/queue.h"
 #include "core/timeline.h"
 
@@ -60,6 +61,7 @@ struct pass {
     int64_t due_ms;
     bool changed; /* it has decided something */
     int repeats;
+    bool learns; /* what is expected is to be counted anew */
     bool finished;
 };
 
@@ -100,7 +102,8 @@ schedule_what_text(enum schedule_what what)
 {
     static const char *const names[] = { "nothing", "reason", "assign",
                                          "nominate", "expire", "stop",
-                                         "book", "cut", "retire" };
+                                         "book", "cut", "retire",
+                                         "learn" };
 
     return names[what];
 }
@@ -240,6 +243,7 @@ pass_begin(struct scheduler *scheduler, const struct world *world,
     pass->due_ms = now_ms + LOOK_MS;
     pass->generation = world_generation(world);
     pass->estate = scheduler->estate;
+    pass->learns = outlook_is_due(world);
     find_dues(pass, world, now_ms);
     gate_init(&pass->gate, world, &pass->estate->promised, now_ms,
               pass->arena);
@@ -524,6 +528,12 @@ step(struct scheduler *scheduler, struct changes *changes)
     struct ref ref;
 
     decided(scheduler, SCHEDULE_NOTHING, (struct ref){ 0 }, 0);
+    if (pass->learns) {
+        pass->learns = false;
+        outlook_put(changes);
+        decided(scheduler, SCHEDULE_LEARN, (struct ref){ 0 }, 0);
+        return;
+    }
     if (pass->due_done < pass->due_count) {
         step_due(scheduler, changes);
         return;
