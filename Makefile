@@ -7,6 +7,7 @@
 # make test-contract   the OpenAPI document linted, traffic checked against it
 # make bench-commit    changes a second through the API (release build)
 # make bench-read      lists and single objects of a large world
+# make bench-place     placements a second where work comes and goes
 # make bench-watch     what 5,000 watchers cost everybody else
 # make bench-slurm     decisions a second beside slurmctld's
 # make bench-sched    the scheduler on a large estate (release build)
@@ -127,11 +128,13 @@ bench: $(BENCH)
 # What is measured is what is installed: the release build.
 # Those that start a daemon, then the others.
 BENCHES := bench-commit bench-read bench-watch
-BENCHES += bench-slurm bench-sched
+BENCHES += bench-slurm bench-sched bench-place
 ifeq ($(BUILD),release)
 bench-commit bench-read bench-watch: bench-%: $(OUT)/bench/% $(OUT)/bulkheadd $(OUT)/bulkhead-signer
 	@$<
 bench-sched: $(OUT)/bench/sched
+	@$<
+bench-place: $(OUT)/bench/place
 	@$<
 bench-slurm: $(OUT)/bench/slurm_peer
 	@bench/slurm.sh $<

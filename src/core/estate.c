@@ -6,6 +6,7 @@
 
 #include "core/estate_private.h"
 #include "core/lifecycle.h"
+#include "core/expect.h"
 
 /* --- tables --- */
 
@@ -343,6 +344,19 @@ clear_news(struct estate *estate)
     estate->news.start_count = 0;
 }
 
+/* What is expected changes when the scheduler has learnt. */
+static void
+read_expect(struct estate *estate)
+{
+    const struct platform *platform =
+        world_platform(estate->world, world_platform_ref(estate->world));
+
+    if (platform == NULL || platform->expected_upto == estate->expect_upto)
+        return;
+    estate->expect = expect_read(estate->world, estate->arena);
+    estate->expect_upto = platform->expected_upto;
+}
+
 void
 estate_settle(struct estate *estate, int64_t now_ms)
 {
@@ -366,6 +380,7 @@ estate_settle(struct estate *estate, int64_t now_ms)
     inside->runs.count = 0;
     estate->news.tenants = inside->tenants.list;
     estate->news.tenant_count = inside->tenants.count;
+    read_expect(estate);
 }
 
 /* --- the first load --- */
@@ -442,31 +457,5 @@ estate_own(struct estate *estate, struct ref ref, bool on)
             continue;
         ledger_add(&estate->promised, quota, -sign * share->amount);
         ledger_add(&estate->balance, quota, -sign * share->amount);
-    }
-}
-
-static void
-gain_slice(struct layout *layout, const struct use *use, int sign)
-{
-    if (use->profile != NULL && sign > 0)
-        geometry_add(layout, use->profile, use->start);
-    else if (use->profile != NULL)
-        geometry_remove(layout, use->profile, use->start);
-}
-
-void
-estate_gain(struct estate *estate, const struct run *run, int sign)
-{
-    for (size_t i = 0; i < run->count; i++) {
-        const struct use *use = &run->uses[i];
-
-        if (use->part == ESTATE_NONE) {
-            estate->sites[use->site].gain_cpu += sign * use->cpu_milli;
-            estate->sites[use->site].gain_memory += sign * use->memory_mib;
-        } else {
-            estate->parts[use->part].gain_milli += sign * use->milli;
-            estate->parts[use->part].gain_memory_mib += sign * use->memory_mib;
-            gain_slice(&estate->parts[use->part].cut.gain, use, sign);
-        }
     }
 }

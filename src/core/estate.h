@@ -113,6 +113,8 @@ struct estate_news {
     size_t start_count, start_room;
 };
 
+struct expect;
+
 struct estate {
     struct arena *arena;
     const struct world *world;
@@ -136,6 +138,8 @@ struct estate {
      */
     uint32_t *touched;
     uint64_t touched_count;
+    struct expect *expect; /* work that is expected; NULL: nothing yet */
+    int64_t expect_upto;   /* the platform's, when it was read */
     struct estate_pulse *pools; /* by index of the ref; see estate_pool */
     size_t pool_room;
     struct estate_pulse *tenants; /* of their runs; see estate_tenant */

@@ -73,3 +73,31 @@ estate_cut_derive(const struct estate *estate, struct part *part,
     part->cut.on = card->sliced;
     add_dirty(part, card);
 }
+
+/* --- trials --- */
+
+static void
+gain_slice(struct layout *layout, const struct use *use, int sign)
+{
+    if (use->profile != NULL && sign > 0)
+        geometry_add(layout, use->profile, use->start);
+    else if (use->profile != NULL)
+        geometry_remove(layout, use->profile, use->start);
+}
+
+void
+estate_gain(struct estate *estate, const struct run *run, int sign)
+{
+    for (size_t i = 0; i < run->count; i++) {
+        const struct use *use = &run->uses[i];
+
+        if (use->part == ESTATE_NONE) {
+            estate->sites[use->site].gain_cpu += sign * use->cpu_milli;
+            estate->sites[use->site].gain_memory += sign * use->memory_mib;
+        } else {
+            estate->parts[use->part].gain_milli += sign * use->milli;
+            estate->parts[use->part].gain_memory_mib += sign * use->memory_mib;
+            gain_slice(&estate->parts[use->part].cut.gain, use, sign);
+        }
+    }
+}

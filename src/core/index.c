@@ -90,6 +90,8 @@ set_leaf(const struct index *index, struct tree *tree, uint32_t site,
     float *nodes = tree->nodes;
     size_t i = index->leaves + site;
 
+    if (nodes[i] == score)
+        return;
     nodes[i] = score;
     while (i > 1) {
         float best = larger(nodes[i], nodes[i ^ 1]);

@@ -62,6 +62,10 @@ struct platform {
     int64_t restart_max;
     int64_t bypass_max; /* starts of later work before one is booked; 0: off */
     int64_t bypass_ms;  /* or waiting for that long; 0: off */
+    struct blob *expected;  /* classes of requests and kinds of nodes:
+                               expect.h */
+    int64_t expected_upto;  /* seq of the newest workload that is counted */
+    int64_t expected_count; /* submissions that are counted */
     /* derived */
     uint64_t scope_revision;
 };

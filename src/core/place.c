@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "core/cut.h"
+#include "core/place_worth.h"
 
 const char *
 place_filter_text(enum place_filter filter)
@@ -29,8 +30,8 @@ place_memory(const struct class *class, const struct part *part)
     return part->memory_mib * class->milli / 1000;
 }
 
-static bool
-card_matches(const struct class *class, const struct card *card)
+bool
+place_matches(const struct class *class, const struct card *card)
 {
     return (class->vendor[0] == '\0' ||
             strcmp(class->vendor, card->vendor) == 0) &&
@@ -167,7 +168,7 @@ filter_part(const struct estate *estate, const struct part *part,
 {
     const struct card *card = world_card(estate->world, part->card);
 
-    if (!card_matches(request->class, card) ||
+    if (!place_matches(request->class, card) ||
         (request->class->form == FORM_HARD &&
          cut_profile(part, request->class) == NULL))
         return FILTER_CLASS;
@@ -203,6 +204,7 @@ struct option {
     int64_t left;    /* best fit: less is better */
     int64_t second;
     int64_t handovers;
+    struct place_worth worth;
 };
 
 static int64_t
@@ -475,6 +477,27 @@ seat_whole(const struct estate *estate, const struct place_request *request,
                            .milli = 1000 };
 }
 
+/* Each share goes where it costs least. */
+static void
+seat_worth(const struct estate *estate, const struct place_request *request,
+           enum place_when when, const struct option *option,
+           int64_t instances, struct arena *arena,
+           struct placement *placement)
+{
+    uint32_t *taken =
+        arena_alloc(arena, (size_t)instances * sizeof(*taken));
+    struct place_worth worth;
+
+    place_worth_of(estate, request, when, option->site, option->parts,
+                   option->count, instances, &worth, taken);
+    for (int64_t i = 0; i < instances; i++)
+        placement->seats[placement->count++] =
+            (struct seat){ .site = option->site,
+                           .parts = &option->parts[taken[i]],
+                           .part_count = 1,
+                           .milli = request->class->milli };
+}
+
 /* Each share goes to the fullest card that still takes it. */
 static void
 seat_soft(const struct estate *estate, const struct place_request *request,
@@ -514,8 +537,59 @@ seat_node(const struct estate *estate, const struct place_request *request,
                  &(struct cut_parts){ option->site, option->parts,
                                       option->count },
                  instances, arena, placement);
+    else if (place_worth_is_known(estate, request))
+        seat_worth(estate, request, when, option, instances, arena,
+                   placement);
     else
         seat_soft(estate, request, when, option, instances, arena, placement);
+}
+
+/* What goes before the loss: the places of the last failure, islands, cards
+ * that its tenant uses in part. */
+static int
+rank_before_loss(const struct option *a, const struct option *b)
+{
+    int by;
+
+    if ((by = order(a->avoid, b->avoid)) != 0 ||
+        (by = order(a->split, b->split)) != 0)
+        return by;
+    return order(a->worth.opened, b->worth.opened);
+}
+
+/* The first node that loses nearly as little as any. */
+static struct option *
+least_loss(const struct estate *estate, const struct place_request *request,
+           enum place_when when, struct option *options, size_t count,
+           int64_t instances)
+{
+    const struct option *best = NULL;
+    double most;
+
+    for (size_t i = 0; i < count; i++) {
+        struct option *option = &options[i];
+        int by;
+
+        if (option->fit < instances)
+            continue;
+        score(estate, request, when, option, instances);
+        if (request->one_island && option->split)
+            continue;
+        place_worth_of(estate, request, when, option->site, option->parts,
+                       option->count, instances, &option->worth, NULL);
+        by = best == NULL ? -1 : rank_before_loss(option, best);
+        if (by < 0 || (by == 0 && option->worth.loss < best->worth.loss))
+            best = option;
+    }
+    if (best == NULL)
+        return NULL;
+    most = best->worth.loss + place_worth_slack(estate);
+    for (size_t i = 0; i < count; i++)
+        if (options[i].fit >= instances &&
+            rank_before_loss(&options[i], best) == 0 &&
+            options[i].worth.loss <= most)
+            return &options[i];
+    return NULL;
 }
 
 /* The best single node, NULL when none takes all. */
@@ -526,6 +600,8 @@ best_node(const struct estate *estate, const struct place_request *request,
 {
     struct option *best = NULL;
 
+    if (place_worth_is_known(estate, request))
+        return least_loss(estate, request, when, options, count, instances);
     for (size_t i = 0; i < count; i++) {
         if (options[i].fit < instances)
             continue;
@@ -620,83 +696,4 @@ place_find(const struct estate *estate, const struct place_request *request,
     else
         spread(estate, request, when, options, count, arena, placement_out);
     return true;
-}
-
-/* --- shape --- */
-
-/* On the cards of a node, or only those of one of its islands. */
-static int64_t
-empty_fit(const struct world *world, struct ref node, const char *island,
-          const struct class *class, int64_t *least_memory)
-{
-    int64_t fit = 0, matching = 0;
-
-    world_each_child(world, KIND_CARD, node, ref) {
-        const struct card *card = world_card(world, ref);
-
-        if (island != NULL && strcmp(card->island, island) != 0)
-            continue;
-        if (!card_matches(class, card) ||
-            (class->form == FORM_HARD && cut_empty_room(class, card) == 0))
-            continue;
-        if (*least_memory == 0 || card->memory_mib < *least_memory)
-            *least_memory = card->memory_mib;
-        matching++;
-        if (class->form == FORM_HARD)
-            fit += cut_empty_room(class, card);
-        if (class->form == FORM_SOFT && class->milli > 0)
-            fit += class->memory_mib > 0
-                       ? least(1000 / class->milli,
-                               card->memory_mib / class->memory_mib)
-                       : 1000 / class->milli;
-    }
-    if (class->form != FORM_WHOLE)
-        return fit;
-    return class->count > 0 ? matching / class->count : INT64_MAX;
-}
-
-/* Of the island of the node that takes most. */
-static int64_t
-island_fit(const struct world *world, struct ref node,
-           const struct class *class, int64_t *least_memory)
-{
-    int64_t most = 0;
-
-    world_each_child(world, KIND_CARD, node, ref) {
-        int64_t fit = empty_fit(world, node, world_card(world, ref)->island,
-                                class, least_memory);
-
-        if (fit > most)
-            most = fit;
-    }
-    return most;
-}
-
-bool
-place_shape(const struct world *world, struct ref pool,
-            const struct class *class, enum topology level, int64_t instances,
-            int64_t cpu_milli, int64_t memory_mib, int64_t *capacity_out,
-            int64_t *least_memory_out)
-{
-    int64_t capacity = 0, memory = 0;
-
-    world_each_child(world, KIND_NODE, pool, ref) {
-        const struct node *node = world_node(world, ref);
-        int64_t fit = level == TOPOLOGY_ISLAND && class->form == FORM_WHOLE
-                          ? island_fit(world, ref, class, &memory)
-                          : empty_fit(world, ref, NULL, class, &memory);
-
-        if (cpu_milli > 0)
-            fit = least(fit, node->cpu_milli / cpu_milli);
-        if (memory_mib > 0)
-            fit = least(fit, node->memory_mib / memory_mib);
-        fit = least(fit, instances);
-        if (level == TOPOLOGY_POOL)
-            capacity += fit;
-        else if (fit > capacity)
-            capacity = fit;
-    }
-    *capacity_out = capacity;
-    *least_memory_out = memory;
-    return capacity >= instances;
 }

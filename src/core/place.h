@@ -9,9 +9,11 @@
  * On which cards could these instances start, all together?
  *
  * A chain of filters takes out nodes and cards, each with a count; what is
- * left is scored (a node that just failed it last, one island, best fit,
- * fewest handovers, then order of nodes) and the best place taken.  All
- * instances or none.  Placement looks at one pool.
+ * left is scored and the best place taken: a node that just failed it last,
+ * one island first, then where least is lost for the work that is expected
+ * (place_worth.h).  While nothing is expected yet, and for slices, best fit
+ * and fewest handovers decide instead.  All instances or none.  Placement
+ * looks at one pool.
  */
 
 struct place_request {
@@ -91,6 +93,9 @@ bool place_find(const struct estate *estate,
 
 /* Accelerator memory that an instance binds on this part. */
 int64_t place_memory(const struct class *class, const struct part *part);
+
+/* Is the card of the vendor, model and memory that the class asks for? */
+bool place_matches(const struct class *class, const struct card *card);
 
 /* Could the pool's nodes hold all instances when they are empty and healthy,
  * as close together as the level says?

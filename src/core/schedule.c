@@ -6,6 +6,7 @@
 
 #include "core/assign.h"
 #include "core/evaluate.h"
+#include "core/expect.h"
 #include "core/lifecycle.h"
 #include "core/queue.h"
 #include "core/reservation.h"
@@ -40,6 +41,7 @@ struct scheduler {
     bool more;           /* the last step stopped before its end */
     uint64_t reserved_position; /* in the trail, when reservations were */
     int64_t reserved_due_ms;    /* looked at, and when next */
+    struct expect_news news;    /* submissions since it last learnt */
     uint64_t surprises;
     struct schedule_decision last;
 };
@@ -57,6 +59,7 @@ forget(struct scheduler *scheduler)
         arena_free(scheduler->arena);
     if (scheduler->shape_arena != NULL)
         arena_free(scheduler->shape_arena);
+    free(scheduler->news.flags);
     *scheduler = (struct scheduler){ .last = scheduler->last };
 }
 
@@ -80,7 +83,8 @@ schedule_what_text(enum schedule_what what)
 {
     static const char *const names[] = { "nothing", "reason", "assign",
                                          "nominate", "expire", "stop",
-                                         "book", "cut", "reserve", "retire" };
+                                         "book", "cut", "reserve", "retire",
+                                         "learn" };
 
     return names[what];
 }
@@ -144,6 +148,7 @@ follow(struct scheduler *scheduler, const struct world *world, int64_t now_ms)
         scheduler->arena = arena_new();
         scheduler->estate = estate_new(scheduler->arena, world, now_ms);
         scheduler->queue = queue_new(scheduler->arena, world);
+        expect_news_begin(&scheduler->news, world);
         scheduler->position = end;
     }
     for (; scheduler->position < end; scheduler->position++) {
@@ -152,6 +157,7 @@ follow(struct scheduler *scheduler, const struct world *world, int64_t now_ms)
 
         estate_note(scheduler->estate, step);
         queue_note(scheduler->queue, step);
+        expect_news_note(&scheduler->news, world, step);
     }
     estate_settle(scheduler->estate, now_ms);
     queue_settle(scheduler->queue, scheduler->estate);
@@ -446,6 +452,11 @@ step(struct scheduler *scheduler, struct changes *changes)
     struct group *group;
     struct ref overdue;
 
+    if (expect_is_due(changes->world, &scheduler->news)) {
+        expect_put(changes);
+        decided(scheduler, SCHEDULE_LEARN, (struct ref){ 0 }, 0);
+        return true;
+    }
     decided(scheduler, SCHEDULE_NOTHING, (struct ref){ 0 }, 0);
     while (!ref_is_none(overdue = queue_overdue(queue))) {
         step_overdue(scheduler, changes, overdue);

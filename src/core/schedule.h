@@ -37,6 +37,7 @@ enum schedule_what {
     SCHEDULE_CUT,      /* cards held for it are cut, or made whole */
     SCHEDULE_RESERVE,  /* cards for a window were chosen, it opened, closed */
     SCHEDULE_RETIRE,   /* finished history left the memory */
+    SCHEDULE_LEARN,    /* what work is expected was counted anew */
 };
 /* What the last step decided, and about whom (none: several). */
 struct schedule_decision {

@@ -128,6 +128,12 @@ static const struct field platform_fields[] = {
         "starts of later work before waiting work is booked; 0: no bound"),
     AMOUNT(platform, bypass_ms, U,
            "waiting time before work is booked, ms; 0: no bound"),
+    DOC(platform, expected, FIELD_SECRET,
+        "what work placement expects, and its prices"),
+    AMOUNT(platform, expected_upto, FIELD_SECRET,
+           "newest workload that is counted in it"),
+    AMOUNT(platform, expected_count, FIELD_PLATFORM,
+           "submissions that placement has learnt from"),
 };
 static const struct field pool_fields[] = {
     ENUM(pool, kind, C, pool_kind_names, "who may use it"),

@@ -13,6 +13,7 @@ const struct value_profile value_default = {
     .slots = 0.2,
     .multi = 1.2,
     .power = 1.0,
+    .often = 0.75,
     .slack = 8.0,
     .cover = 0.95,
     .over = 1.0,
@@ -32,7 +33,6 @@ struct column {
 };
 
 struct value {
-    struct arena *arena;
     double slack;
     size_t kinds, groups;
     struct column columns[VALUE_KINDS];
@@ -80,7 +80,7 @@ group_of(struct value *value, struct shape *groups, const struct shape *shape)
     return g;
 }
 
-/* n^power without libm: power is taken in quarters, by square roots. */
+/* n^power without libm: power in quarters, by square roots. */
 static double
 raised(double n, double power)
 {
@@ -93,13 +93,13 @@ raised(double n, double power)
 
 struct weights {
     double single, multi; /* sums of frequencies */
-    double all;
+    double all; /* arrivals */
 };
 
 static double
 mass(const struct mix_entry *entry, const struct value_profile *profile)
 {
-    double p = (double)entry->count;
+    double p = raised((double)entry->count, profile->often);
 
     return entry->shape.cards > 1
                ? p * raised((double)entry->shape.cards, profile->power)
@@ -155,31 +155,31 @@ add_class(struct column *column, const struct shape *shape, size_t group,
 }
 
 static void
-start_columns(struct value *value, size_t room)
+start_columns(struct value *value, struct arena *arena, size_t room)
 {
     room = (room + LANES - 1) / LANES * LANES;
     for (size_t k = 0; k < value->kinds; k++) {
         struct column *column = &value->columns[k];
 
-        column->cpu = arena_alloc(value->arena, room * sizeof(double));
-        column->memory = arena_alloc(value->arena, room * sizeof(double));
-        column->weight = arena_alloc(value->arena, room * sizeof(double));
-        column->group = arena_alloc(value->arena, room * sizeof(uint16_t));
+        column->cpu = arena_alloc(arena, room * sizeof(double));
+        column->memory = arena_alloc(arena, room * sizeof(double));
+        column->weight = arena_alloc(arena, room * sizeof(double));
+        column->group = arena_alloc(arena, room * sizeof(uint16_t));
     }
 }
 
 /* The frequent classes, and all of several cards. */
 static void
-fill_columns(struct value *value, const struct mix *mix,
+fill_columns(struct value *value, struct arena *arena, const struct mix *mix,
              const struct value_profile *profile)
 {
     struct class_order *order =
-        arena_alloc(value->arena, (mix->count + 1) * sizeof(*order));
+        arena_alloc(arena, (mix->count + 1) * sizeof(*order));
     struct weights weights = sum_weights(mix, profile);
     struct shape groups[VALUE_GROUPS];
     double covered = 0;
 
-    start_columns(value, mix->count);
+    start_columns(value, arena, mix->count);
     for (size_t i = 0; i < mix->count; i++)
         order[i] = (struct class_order){ i, mix->entries[i].count };
     if (mix->count > 1)
@@ -206,32 +206,33 @@ fill_columns(struct value *value, const struct mix *mix,
 }
 
 struct value *
-value_new(const struct mix *mix, const struct value_supply *supply,
-          const struct value_profile *profile)
+value_with(struct arena *arena, const struct mix *mix, size_t kinds,
+           const struct value_profile *profile, double (*price)[101])
 {
-    struct arena *arena = arena_new();
     struct value *value = arena_alloc(arena, sizeof(*value));
 
-    value->arena = arena;
+    assert(kinds <= VALUE_KINDS);
     value->slack = profile->slack;
-    value->kinds = supply->kinds;
-    assert(supply->kinds <= VALUE_KINDS);
-    if (mix->total < MIX_FIRST) {
-        for (size_t k = 0; k < supply->kinds; k++)
-            for (int w = 0; w <= 100; w++)
-                value->price[k][w] = 10.0 * w;
-        return value;
-    }
-    fill_columns(value, mix, profile);
-    value_prices(mix, supply, profile, value->price);
+    value->kinds = kinds;
+    memcpy(value->price, price, kinds * sizeof(*price));
+    if (mix->total >= MIX_FIRST)
+        fill_columns(value, arena, mix, profile);
     return value;
 }
 
-void
-value_free(struct value *value)
+struct value *
+value_new(struct arena *arena, const struct mix *mix,
+          const struct value_supply *supply,
+          const struct value_profile *profile)
 {
-    if (value != NULL)
-        arena_free(value->arena);
+    double price[VALUE_KINDS][101];
+
+    for (size_t k = 0; k < supply->kinds; k++)
+        for (int w = 0; w <= 100; w++)
+            price[k][w] = 10.0 * w;
+    if (mix->total >= MIX_FIRST)
+        value_prices(mix, supply, profile, price);
+    return value_with(arena, mix, supply->kinds, profile, price);
 }
 
 double

@@ -30,7 +30,8 @@
 struct value_profile {
     double slots;    /* weight of the slot counts against the prices */
     double multi;    /* of that, for classes of several cards */
-    double power;    /* how much their number of cards weighs */
+    double power;    /* how much their number of cards weighs, and ... */
+    double often;    /* ... how often a class comes: exponents, in quarters */
     double slack;    /* first fit among places this little worse */
     double cover;    /* share of arrivals whose classes are looked at */
     double over;     /* expected demand over capacity */
@@ -59,10 +60,13 @@ struct value;
 
 /* Of a mix with fewer than MIX_FIRST arrivals: every card is worth what is
  * free of it, so that the first node that fits is taken. */
-struct value *value_new(const struct mix *mix,
+struct value *value_new(struct arena *arena, const struct mix *mix,
                         const struct value_supply *supply,
                         const struct value_profile *profile);
-void value_free(struct value *value);
+/* The same with prices that were made before. */
+struct value *value_with(struct arena *arena, const struct mix *mix,
+                         size_t kinds, const struct value_profile *profile,
+                         double (*price)[101]);
 double value_slack(const struct value *value);
 
 double value_of(const struct value *value, const struct value_node *node);

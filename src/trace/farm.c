@@ -6,6 +6,31 @@
 
 #define TOUCHED UINT16_MAX
 
+static void
+note_room(struct farm *farm, uint32_t site)
+{
+    const struct value_node *node = &farm->nodes[site];
+    struct farm_room *room = &farm->room[site];
+
+    *room = (struct farm_room){ node->cpu_milli, node->memory_mib,
+                                (uint64_t)1 << node->kind, 0, 0 };
+    for (int i = 0; i < node->cards; i++) {
+        if (node->free[i] > room->most)
+            room->most = node->free[i];
+        room->full = (int16_t)(room->full + (node->free[i] == 1000));
+    }
+}
+
+static bool
+has_room(const struct farm_room *room, const struct shape *shape)
+{
+    return room->cpu_milli >= shape->cpu_milli &&
+           room->memory_mib >= shape->memory_mib &&
+           (shape->cards == 0 ||
+            ((room->kind & shape->kinds) != 0 && room->most >= shape->milli &&
+             (shape->cards == 1 || room->full >= shape->cards)));
+}
+
 static double
 worth_of(struct farm *farm, uint32_t site)
 {
@@ -25,7 +50,7 @@ score_site(struct farm *farm, uint32_t class, uint32_t site, int *card_out)
     const struct value_node *node = &farm->nodes[site];
     int score;
 
-    if (!value_fits(node, shape))
+    if (!has_room(&farm->room[site], shape))
         return INDEX_NO;
     if (farm->settings->policy == RUN_VALUE)
         return (float)value_gain(farm->value, node, worth_of(farm, site),
@@ -65,10 +90,8 @@ forget_scores(struct farm *farm)
 static void
 make_prices(struct farm *farm)
 {
-    value_free(farm->own);
-    farm->own = value_new(farm->settings->mix, &farm->supply,
-                          farm->settings->profile);
-    farm->value = farm->own;
+    farm->value = value_new(farm->arena, farm->settings->mix, &farm->supply,
+                            farm->settings->profile);
     forget_scores(farm);
 }
 
@@ -113,6 +136,7 @@ farm_init(struct farm *farm, const struct openb_cluster *cluster,
                            .arena = arena_new(),
                            .value = settings->value };
     farm->nodes = arena_alloc(farm->arena, count * sizeof(*farm->nodes));
+    farm->room = arena_alloc(farm->arena, count * sizeof(*farm->room));
     farm->worth = arena_alloc(farm->arena, count * sizeof(*farm->worth));
     farm->has_worth =
         arena_alloc(farm->arena, count * sizeof(*farm->has_worth));
@@ -120,6 +144,8 @@ farm_init(struct farm *farm, const struct openb_cluster *cluster,
     farm->fresh = arena_alloc(farm->arena, count * sizeof(*farm->fresh));
     farm->index = index_new(count, score, farm);
     set_form(farm, cluster, order);
+    for (size_t i = 0; i < count; i++)
+        note_room(farm, (uint32_t)i);
     forget_scores(farm);
     if (settings->policy == RUN_FGD)
         farm->fgd = fgd_new(settings->mix, farm->arena);
@@ -130,7 +156,6 @@ farm_init(struct farm *farm, const struct openb_cluster *cluster,
 void
 farm_release(struct farm *farm)
 {
-    value_free(farm->own);
     index_free(farm->index);
     arena_free(farm->arena);
 }
@@ -141,6 +166,7 @@ change(struct farm *farm, uint32_t class, struct farm_place place, int sign)
     const struct shape *shape = &farm->trace->classes[class];
 
     value_take(&farm->nodes[place.site], shape, place.cards, sign);
+    note_room(farm, place.site);
     farm->has_worth[place.site] = false;
     farm->form[place.site] = TOUCHED;
     farm->used_milli += sign * shape_demand(shape);

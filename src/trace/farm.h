@@ -8,6 +8,14 @@
 
 /* A cluster under one policy: takes and gives back pods. */
 
+/* What decides whether a node has room, without looking at its cards. */
+struct farm_room {
+    int64_t cpu_milli, memory_mib;
+    uint64_t kind; /* its bit */
+    int16_t most;  /* milli free on one card */
+    int16_t full;  /* free cards */
+};
+
 struct farm {
     const struct run_settings *settings;
     const struct openb_trace *trace;
@@ -16,7 +24,8 @@ struct farm {
     size_t count;
     struct arena *arena;
     struct index *index;
-    double *worth;         /* of each node as it is; set_worth says if known */
+    struct farm_room *room; /* of each node */
+    double *worth;         /* of each node as it is; has_worth says if known */
     bool *has_worth;
     /* Untouched nodes of one form share their scores. */
     uint16_t *form;        /* of each node; UINT16_MAX: touched */
@@ -24,7 +33,6 @@ struct farm {
         uint32_t class;
         float score;
     } *fresh;              /* by form: its score for that class */
-    struct value *own;     /* prices made here */
     const struct value *value;
     struct fgd *fgd;
     int64_t used_milli;

@@ -224,7 +224,7 @@ read_subjects(struct study *study, struct arena *arena,
                              options->names[i]);
         run_known_mix(&subject->trace, &subject->mix);
         if (options->mix == STUDY_KNOWN)
-            subject->value = value_new(&subject->mix, &study->cluster.supply,
+            subject->value = value_new(arena, &subject->mix, &study->cluster.supply,
                                        options->profile);
     }
     return 0;
@@ -257,10 +257,8 @@ study_run(const struct study_options *options, struct arena *arena,
                         &rows[i].fgd);
         }
     }
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i++)
         mix_release(&study.subjects[i].mix);
-        value_free(study.subjects[i].value);
-    }
     (void)pthread_mutex_destroy(&study.lock);
     *rows_out = rows;
     return failed;

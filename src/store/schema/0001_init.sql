@@ -35,6 +35,9 @@ CREATE TABLE "platform" (
     "restart_max" INTEGER,
     "bypass_max" INTEGER,
     "bypass_ms" INTEGER,
+    "expected" TEXT,
+    "expected_upto" INTEGER,
+    "expected_count" INTEGER,
     "live" INTEGER NOT NULL DEFAULT 1
 ) STRICT;
 CREATE TABLE "pool" (

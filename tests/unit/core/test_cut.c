@@ -406,7 +406,12 @@ what_is_kept_for_one_is_in_the_way_of_others(void **state)
     stage_setup(&s, 1);
     first = submit(&s, s.project, s.seven, 1);
     scene_run(&s.scene);
-    second = submit(&s, s.project, s.one, 1);
+    /* Another tenant's, and first in the queue. */
+    second = scene_submit(
+        &s.scene,
+        (struct job){ .project = s.foreign,
+                      .class = s.one,
+                      .priority = scene_priority(&s.scene, "high", 100) });
     scene_run(&s.scene);
     assert_int_equal(world_count(s.scene.world, KIND_HOLD), 1);
     assert_int_equal(card_of(&s, 0)->held_milli, 1000);

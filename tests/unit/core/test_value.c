@@ -31,13 +31,13 @@ node(int64_t cpu_milli, int64_t memory_mib, int cards)
 }
 
 static struct value *
-of_one_class(const struct shape *shape, struct mix *mix)
+of_one_class(struct arena *arena, const struct shape *shape, struct mix *mix)
 {
     struct value_supply supply = { 1, { 100 } };
     struct value_profile profile = plain();
 
     mix_count(mix, shape, 100);
-    return value_new(mix, &supply, &profile);
+    return value_new(arena, mix, &supply, &profile);
 }
 
 static const struct shape whole = { 12000, 24000, 1, 1000, 1 };
@@ -53,8 +53,9 @@ assert_near(double a, double b)
 static void
 an_exact_fit_is_one_slot(void **state)
 {
+    scoped_arena arena = arena_new();
     struct mix mix = { 0 };
-    struct value *value = of_one_class(&whole, &mix);
+    struct value *value = of_one_class(arena, &whole, &mix);
     struct value_node fits = node(12000, 24000, 1);
     struct value_node no_cpu = node(11999, 24000, 1);
     struct value_node no_memory = node(12000, 23999, 1);
@@ -62,7 +63,6 @@ an_exact_fit_is_one_slot(void **state)
     (void)state;
     assert_near(value_of(value, &fits) - value_of(value, &no_cpu), 200);
     assert_near(value_of(value, &fits) - value_of(value, &no_memory), 200);
-    value_free(value);
     mix_release(&mix);
 }
 
@@ -70,11 +70,12 @@ an_exact_fit_is_one_slot(void **state)
 static void
 no_exact_fit_is_lost_by_rounding(void **state)
 {
+    scoped_arena arena = arena_new();
     (void)state;
     for (int64_t need = 1; need <= 2000; need += 7) {
         struct mix mix = { 0 };
         struct shape shape = { need, need, 1, 1000, 1 };
-        struct value *value = of_one_class(&shape, &mix);
+        struct value *value = of_one_class(arena, &shape, &mix);
 
         for (int64_t slots = 1; slots <= 8; slots++) {
             struct value_node exact = node(slots * need, slots * need, 8);
@@ -83,7 +84,6 @@ no_exact_fit_is_lost_by_rounding(void **state)
             assert_near(value_of(value, &exact) - value_of(value, &none),
                         200 * sqrt((double)slots));
         }
-        value_free(value);
         mix_release(&mix);
     }
 }
@@ -91,8 +91,9 @@ no_exact_fit_is_lost_by_rounding(void **state)
 static void
 work_without_cards_goes_where_it_costs_no_slot(void **state)
 {
+    scoped_arena arena = arena_new();
     struct mix mix = { 0 };
-    struct value *value = of_one_class(&whole, &mix);
+    struct value *value = of_one_class(arena, &whole, &mix);
     struct value_node tight = node(24000, 96000, 2);
     struct value_node ample = node(36000, 96000, 2);
     int card;
@@ -104,15 +105,15 @@ work_without_cards_goes_where_it_costs_no_slot(void **state)
     assert_near(value_gain(value, &ample, value_of(value, &ample), &cpu_only,
                            &card),
                 0);
-    value_free(value);
     mix_release(&mix);
 }
 
 static void
 what_does_not_fit_has_no_value(void **state)
 {
+    scoped_arena arena = arena_new();
     struct mix mix = { 0 };
-    struct value *value = of_one_class(&whole, &mix);
+    struct value *value = of_one_class(arena, &whole, &mix);
     struct value_node used = node(12000, 24000, 1);
     struct value_node other = node(12000, 24000, 1);
     struct shape two = { 1000, 1000, 2, 1000, 1 };
@@ -125,7 +126,6 @@ what_does_not_fit_has_no_value(void **state)
     assert_true(value_gain(value, &used, 0, &two, &card) == VALUE_NONE);
     assert_false(value_fits(&other, &whole));
     assert_true(value_fits(&used, &cpu_only));
-    value_free(value);
     mix_release(&mix);
 }
 
@@ -156,6 +156,7 @@ prices_are_what_a_rest_can_still_serve(void **state)
 static void
 a_share_goes_to_the_rest_that_it_fills(void **state)
 {
+    scoped_arena arena = arena_new();
     struct mix mix = { 0 };
     struct value_supply supply = { 1, { 100 } };
     struct value_profile profile = plain();
@@ -168,12 +169,11 @@ a_share_goes_to_the_rest_that_it_fills(void **state)
     (void)state;
     mix_count(&mix, &large, 60);
     mix_count(&mix, &small, 60);
-    value = value_new(&mix, &supply, &profile);
+    value = value_new(arena, &mix, &supply, &profile);
     n.free[0] = 810;
     n.free[1] = 190;
     (void)value_gain(value, &n, value_of(value, &n), &small, &card);
     assert_int_equal(card, 1);
-    value_free(value);
     mix_release(&mix);
 }
 
@@ -201,6 +201,7 @@ cards_that_picky_work_wants_are_dearer(void **state)
 static void
 without_a_mix_every_place_is_as_good(void **state)
 {
+    scoped_arena arena = arena_new();
     struct mix mix = { 0 };
     struct value_supply supply = { 1, { 100 } };
     struct value_node empty = node(96000, 96000, 8);
@@ -210,12 +211,11 @@ without_a_mix_every_place_is_as_good(void **state)
 
     (void)state;
     mix_count(&mix, &whole, MIX_FIRST - 1);
-    value = value_new(&mix, &supply, &value_default);
+    value = value_new(arena, &mix, &supply, &value_default);
     part.free[0] = 0;
     assert_near(value_of(value, &empty), 8000);
     assert_near(value_gain(value, &empty, 8000, &whole, &card), -1000);
     assert_near(value_gain(value, &part, 7000, &whole, &card), -1000);
-    value_free(value);
     mix_release(&mix);
 }
 
