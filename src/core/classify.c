@@ -86,9 +86,9 @@ add(struct changes *changes, const char *stem, const char *suffix,
     char name[NAME_MAX_SIZE];
     struct class *class;
 
-    if (strlen(stem) + 1 + strlen(suffix) >= sizeof(name))
+    if (snprintf(name, sizeof(name), "%s.%s", stem, suffix) >=
+        (int)sizeof(name))
         return NULL;
-    (void)snprintf(name, sizeof(name), "%s.%s", stem, suffix);
     /* Another model may shorten to the same name; the first keeps it. */
     if (!ref_is_none(world_find_name(changes->world, KIND_CLASS, platform,
                                      name)))
