@@ -50,6 +50,22 @@ add_env(const struct cli *cli, const char *text, json_t *env,
     return 0;
 }
 
+/* LEVEL or LEVEL:MODE; the server knows the words. */
+static void
+set_topology(const struct cli *cli, const char *text, json_t *spec)
+{
+    size_t size = strcspn(text, ":");
+    json_t *topology = json_object();
+
+    (void)json_object_set_new(
+        topology, "level",
+        json_string(arena_strndup(cli->arena, text, size)));
+    if (text[size] == ':')
+        (void)json_object_set_new(topology, "mode",
+                                  json_string(text + size + 1));
+    (void)json_object_set_new(spec, "topology", topology);
+}
+
 /* The part of the manifest that says what runs. */
 static int
 read_spec(const struct cli *cli, json_t *body, struct error *err)
@@ -74,6 +90,8 @@ read_spec(const struct cli *cli, json_t *body, struct error *err)
             return -1;
         }
     }
+    if (cli_option(cli, "topology") != NULL)
+        set_topology(cli, cli_option(cli, "topology"), spec);
     if (json_array_size(volumes) > 0)
         (void)json_object_set(spec, "volumes", volumes);
     if (json_object_size(env) > 0)
@@ -212,6 +230,8 @@ static const struct command_option options[] = {
     { "kind", 0, "KIND", "batch (default), service or interactive" },
     { "priority", 0, "NAME", "priority class: `bulkhead get priorities`" },
     { "in-pool", 0, "NAME", "only in this pool" },
+    { "topology", 0, "LEVEL[:MODE]",
+      "its cards on one island or node; MODE: required, preferred" },
     { "cpu", 0, "CPUS", "CPUs of an instance: 1.5" },
     { "memory", 'm', "MIB", "memory of an instance: 512, 4g" },
     { "env", 'e', "NAME=VALUE", "environment; may be repeated" },

@@ -9,6 +9,7 @@
 /* A shape that was looked at in this pass. */
 struct shape {
     struct ref pool, class;
+    enum topology level;
     int64_t instances, cpu_milli, memory_mib;
     int64_t capacity, least_memory;
     bool possible;
@@ -249,11 +250,13 @@ gate_check_policy(const struct gate *gate, const struct workload *workload,
 static const struct shape *
 shape_of(struct gate *gate, const struct workload *workload, struct ref pool)
 {
+    enum topology level = manifest_topology(workload->spec);
     struct shape *shape;
 
     for (shape = gate->shapes; shape != NULL; shape = shape->next)
         if (ref_equal(shape->pool, pool) &&
             ref_equal(shape->class, workload->class) &&
+            shape->level == level &&
             shape->instances == workload->instances &&
             shape->cpu_milli == workload->cpu_milli &&
             shape->memory_mib == workload->memory_mib)
@@ -261,11 +264,12 @@ shape_of(struct gate *gate, const struct workload *workload, struct ref pool)
     shape = arena_alloc(gate->arena, sizeof(*shape));
     shape->pool = pool;
     shape->class = workload->class;
+    shape->level = level;
     shape->instances = workload->instances;
     shape->cpu_milli = workload->cpu_milli;
     shape->memory_mib = workload->memory_mib;
     shape->possible = place_shape(
-        gate->world, pool, world_class(gate->world, workload->class),
+        gate->world, pool, world_class(gate->world, workload->class), level,
         workload->instances, workload->cpu_milli, workload->memory_mib,
         &shape->capacity, &shape->least_memory);
     shape->next = gate->shapes;
@@ -278,6 +282,8 @@ check_shape(struct gate *gate, const struct workload *workload,
             struct ref pool, const struct shape *shape,
             struct verdict *verdict)
 {
+    static const char *const where[] = { "", " on one node",
+                                         " on one island" };
     const struct class *class = world_class(gate->world, workload->class);
     const struct pool *at = world_pool(gate->world, pool);
 
@@ -292,11 +298,12 @@ check_shape(struct gate *gate, const struct workload *workload,
         verdict_set(verdict, WORKLOAD_REJECTED, REASON_SHAPE,
                     "%" PRId64 " instance%s of class %s with %" PRId64
                     " milli-CPU and %" PRId64
-                    " MiB needed, pool %s could hold %" PRId64
+                    " MiB needed%s, pool %s could hold %" PRId64
                     " even if it were empty",
                     workload->instances, workload->instances == 1 ? "" : "s",
                     class->object.name, workload->cpu_milli,
-                    workload->memory_mib, at->object.name, shape->capacity);
+                    workload->memory_mib, where[shape->level],
+                    at->object.name, shape->capacity);
     verdict_numbers(verdict, workload->instances, shape->capacity,
                     shape->capacity);
     return false;
@@ -428,5 +435,8 @@ gate_request(const struct gate *gate, const struct workload *workload,
         .exclusive = tenant->isolation != ISOLATION_NAMESPACE,
         .workload = workload->object.self,
     };
-    request_out->one_node = any;
+    request_out->one_node =
+        any || manifest_topology(workload->spec) != TOPOLOGY_POOL;
+    request_out->one_island =
+        manifest_topology(workload->spec) == TOPOLOGY_ISLAND;
 }

@@ -372,6 +372,48 @@ check_checkpoint(const char *base, const json_t *value, json_t *out,
                        pointer);
 }
 
+static const char *const level_names[] = { "pool", "node", "island" };
+static const char *const mode_names[] = { "required", "preferred" };
+
+/* One of the words, or ERROR_INVALID with them all. */
+static int
+check_word(const char *pointer, const json_t *value,
+           const char *const *words, size_t count, struct error *err)
+{
+    const char *text = json_string_value(value);
+    scoped_buffer list = { 0 };
+
+    for (size_t i = 0; i < count; i++) {
+        if (text != NULL && strcmp(text, words[i]) == 0)
+            return 0;
+        buffer_printf(&list, "%s%s", i > 0 ? ", " : "", words[i]);
+    }
+    return error_field(err, pointer, "%s must be one of: %s", pointer,
+                       buffer_text(&list));
+}
+
+static int
+check_topology(const char *base, const json_t *value, json_t *out,
+               struct error *err)
+{
+    static const char *const keys[] = { "level", "mode", NULL };
+    const json_t *mode = json_object_get(value, "mode");
+    char pointer[POINTER_MAX], at[POINTER_MAX];
+
+    point(pointer, base, "topology");
+    if (check_keys(pointer, value, keys, err) < 0)
+        return -1;
+    point(at, pointer, "level");
+    if (check_word(at, json_object_get(value, "level"), level_names, 3, err) <
+        0)
+        return -1;
+    point(at, pointer, "mode");
+    if (mode != NULL && check_word(at, mode, mode_names, 2, err) < 0)
+        return -1;
+    json_object_set(out, "topology", (json_t *)(uintptr_t)value);
+    return 0;
+}
+
 static int
 check_members(const struct world *world, struct ref project,
               const json_t *spec, const char *pointer, json_t *out,
@@ -396,6 +438,9 @@ check_members(const struct world *world, struct ref project,
     value = json_object_get(spec, "checkpoint");
     if (value != NULL && check_checkpoint(pointer, value, out, err) < 0)
         return -1;
+    value = json_object_get(spec, "topology");
+    if (value != NULL && check_topology(pointer, value, out, err) < 0)
+        return -1;
     value = json_object_get(spec, "workdir");
     if (value == NULL)
         return 0;
@@ -413,8 +458,9 @@ manifest_check(const struct world *world, struct ref project,
                const json_t *spec, const char *pointer, json_t **canonical_out,
                struct error *err)
 {
-    static const char *const keys[] = { "command", "env", "volumes", "ports",
-                                        "checkpoint", "workdir", NULL };
+    static const char *const keys[] = { "command",    "env",     "volumes",
+                                        "ports",      "checkpoint",
+                                        "topology",   "workdir", NULL };
     scoped_json out = json_object();
     scoped_buffer text = { 0 };
 
@@ -428,6 +474,29 @@ manifest_check(const struct world *world, struct ref project,
                            text.size, SPEC_SIZE_MAX);
     *canonical_out = json_incref(out);
     return 0;
+}
+
+enum topology
+manifest_topology(const struct blob *spec)
+{
+    struct error ignored;
+    scoped_json document = NULL;
+    const json_t *topology;
+    const char *level, *mode;
+
+    /* Most specs say nothing: the parser is spared. */
+    if (spec == NULL || strstr(spec->bytes, "\"topology\":{") == NULL)
+        return TOPOLOGY_POOL;
+    document = json_read(spec->bytes, spec->size, &ignored);
+    topology = json_object_get(document, "topology");
+    level = json_string_value(json_object_get(topology, "level"));
+    mode = json_string_value(json_object_get(topology, "mode"));
+    if (level == NULL || (mode != NULL && strcmp(mode, "preferred") == 0))
+        return TOPOLOGY_POOL;
+    for (int i = TOPOLOGY_ISLAND; i > TOPOLOGY_POOL; i--)
+        if (strcmp(level, level_names[i]) == 0)
+            return (enum topology)i;
+    return TOPOLOGY_POOL;
 }
 
 size_t

@@ -28,6 +28,16 @@ int manifest_check(const struct world *world, struct ref project,
 
 /* The volumes that a stored spec names, at most max; returns how many. */
 #define MANIFEST_VOLUMES_MAX 16
+/* How close together all cards of a workload have to be. */
+enum topology {
+    TOPOLOGY_POOL,   /* anywhere in the pool */
+    TOPOLOGY_NODE,   /* on one node */
+    TOPOLOGY_ISLAND, /* on cards that are linked directly */
+};
+/* What the spec requires; what it only prefers is TOPOLOGY_POOL, since the
+ * closest place is taken anyhow. */
+enum topology manifest_topology(const struct blob *spec);
+
 size_t manifest_volumes(const struct world *world, const struct blob *spec,
                         struct ref *volumes_out, size_t max);
 

@@ -252,6 +252,39 @@ cards_fit(const struct estate *estate, const struct option *option,
     return shares;
 }
 
+/* Free parts of the option on the island of one of them. */
+static int64_t
+island_count(const struct estate *estate, const struct option *option,
+             uint32_t island)
+{
+    int64_t count = 0;
+
+    for (size_t i = 0; i < option->count; i++)
+        count += estate->parts[option->parts[i]].island == island;
+    return count;
+}
+
+static int64_t
+largest_island(const struct estate *estate, const struct option *option)
+{
+    int64_t largest = 0;
+
+    for (size_t i = 0; i < option->count; i++) {
+        int64_t there = island_count(
+            estate, option, estate->parts[option->parts[i]].island);
+
+        if (there > largest)
+            largest = there;
+    }
+    return largest;
+}
+
+static bool
+class_is_whole(const struct place_request *request)
+{
+    return request->class->form == FORM_WHOLE;
+}
+
 static void
 fill_fit(const struct estate *estate, const struct place_request *request,
          enum place_when when, struct option *option,
@@ -264,6 +297,8 @@ fill_fit(const struct estate *estate, const struct place_request *request,
     int64_t fit = cards_fit(estate, option, request, when, &units);
 
     tally->free += units;
+    if (request->one_island && class_is_whole(request))
+        units = largest_island(estate, option);
     if (units > tally->largest)
         tally->largest = units;
     if (request->cpu_milli > 0) {
@@ -296,18 +331,6 @@ just_failed(const struct estate *estate, const struct place_request *request,
             return true;
     }
     return false;
-}
-
-/* Free parts of the option on the island of one of them. */
-static int64_t
-island_count(const struct estate *estate, const struct option *option,
-             uint32_t island)
-{
-    int64_t count = 0;
-
-    for (size_t i = 0; i < option->count; i++)
-        count += estate->parts[option->parts[i]].island == island;
-    return count;
 }
 
 /* The score of an option, were `instances` of the request put there. */
@@ -491,6 +514,8 @@ best_node(const struct estate *estate, const struct place_request *request,
         if (options[i].fit < instances)
             continue;
         score(estate, request, when, &options[i], instances);
+        if (request->one_island && options[i].split)
+            continue;
         if (best == NULL || option_order(&options[i], best) < 0)
             best = &options[i];
     }
@@ -583,8 +608,9 @@ place_find(const struct estate *estate, const struct place_request *request,
 
 /* --- shape --- */
 
+/* On the cards of a node, or only those of one of its islands. */
 static int64_t
-empty_fit(const struct world *world, struct ref node,
+empty_fit(const struct world *world, struct ref node, const char *island,
           const struct class *class, int64_t *least_memory)
 {
     int64_t fit = 0, matching = 0;
@@ -592,6 +618,8 @@ empty_fit(const struct world *world, struct ref node,
     world_each_child(world, KIND_CARD, node, ref) {
         const struct card *card = world_card(world, ref);
 
+        if (island != NULL && strcmp(card->island, island) != 0)
+            continue;
         if (!card_matches(class, card) ||
             (class->form == FORM_HARD && cut_empty_room(class, card) == 0))
             continue;
@@ -611,24 +639,46 @@ empty_fit(const struct world *world, struct ref node,
     return class->count > 0 ? matching / class->count : INT64_MAX;
 }
 
+/* Of the island of the node that takes most. */
+static int64_t
+island_fit(const struct world *world, struct ref node,
+           const struct class *class, int64_t *least_memory)
+{
+    int64_t most = 0;
+
+    world_each_child(world, KIND_CARD, node, ref) {
+        int64_t fit = empty_fit(world, node, world_card(world, ref)->island,
+                                class, least_memory);
+
+        if (fit > most)
+            most = fit;
+    }
+    return most;
+}
+
 bool
 place_shape(const struct world *world, struct ref pool,
-            const struct class *class, int64_t instances, int64_t cpu_milli,
-            int64_t memory_mib, int64_t *capacity_out,
+            const struct class *class, enum topology level, int64_t instances,
+            int64_t cpu_milli, int64_t memory_mib, int64_t *capacity_out,
             int64_t *least_memory_out)
 {
     int64_t capacity = 0, memory = 0;
 
     world_each_child(world, KIND_NODE, pool, ref) {
         const struct node *node = world_node(world, ref);
-        int64_t fit = empty_fit(world, ref, class, &memory);
+        int64_t fit = level == TOPOLOGY_ISLAND && class->form == FORM_WHOLE
+                          ? island_fit(world, ref, class, &memory)
+                          : empty_fit(world, ref, NULL, class, &memory);
 
         if (cpu_milli > 0)
             fit = least(fit, node->cpu_milli / cpu_milli);
         if (memory_mib > 0)
             fit = least(fit, node->memory_mib / memory_mib);
         fit = least(fit, instances);
-        capacity += fit;
+        if (level == TOPOLOGY_POOL)
+            capacity += fit;
+        else if (fit > capacity)
+            capacity = fit;
     }
     *capacity_out = capacity;
     *least_memory_out = memory;

@@ -3,6 +3,7 @@
 #define CORE_PLACE_H
 
 #include "core/estate.h"
+#include "core/manifest.h"
 
 /*
  * On which cards could these instances start, all together?
@@ -22,6 +23,7 @@ struct place_request {
     int64_t card_memory_max;       /* what a memory quota leaves per card */
     struct ref node;    /* only there (its volumes lie there), or none */
     bool one_node;      /* all instances on one node */
+    bool one_island;    /* all cards linked directly; one_node is set too */
     bool exclusive;     /* no other tenant on the node */
     struct ref workload; /* whose failed places are avoided, or none */
 };
@@ -59,7 +61,7 @@ struct place_tally {
     int64_t out_cards[FILTER_COUNT];   /* filtered, of the cards */
     int64_t free;    /* instances' worth of cards free: whole cards, or
                         shares that fit */
-    int64_t largest; /* most free cards (shares) on one node */
+    int64_t largest; /* most free cards (shares) on one node, or island */
     int64_t fit;     /* instances that would fit now */
     const struct geometry_profile *slice; /* of the cards without a start, the
                                              largest that fits; or NULL */
@@ -88,12 +90,13 @@ bool place_find(const struct estate *estate,
 /* Accelerator memory that an instance binds on this part. */
 int64_t place_memory(const struct class *class, const struct part *part);
 
-/* Could the pool's nodes hold all instances when they are empty and healthy?
+/* Could the pool's nodes hold all instances when they are empty and healthy,
+ * as close together as the level says?
  * capacity_out: instances that fit at most; least_memory_out: memory of the
  * smallest card that matches (0: none does). */
 bool place_shape(const struct world *world, struct ref pool,
-                 const struct class *class, int64_t instances,
-                 int64_t cpu_milli, int64_t memory_mib,
+                 const struct class *class, enum topology level,
+                 int64_t instances, int64_t cpu_milli, int64_t memory_mib,
                  int64_t *capacity_out, int64_t *least_memory_out);
 
 #endif

@@ -29,7 +29,7 @@ struct queue_entry {
 struct group_key {
     struct ref project, user, class, pool, priority;
     int64_t instances, cpu_milli, memory_mib, max_run_ms;
-    int64_t preemptible, kind, grace_ms;
+    int64_t preemptible, kind, grace_ms, level;
     struct ref alone; /* a workload whose answer depends on more */
 };
 

@@ -219,8 +219,29 @@ check_soft(const struct class *class, struct error *err)
     return 0;
 }
 
+/* Are there cards of the model, and none of them has the profile?  Names of
+ * models do not always tell their memory. */
+static bool
+lacks_profile(const struct world *world, const struct class *class)
+{
+    bool any = false;
+
+    world_each(world, KIND_CARD, ref) {
+        const struct card *card = world_card(world, ref);
+        const struct geometry_card *table;
+
+        if (class->model[0] == '\0' || strcmp(card->model, class->model) != 0)
+            continue;
+        table = geometry_card(card->vendor, card->model, card->memory_mib);
+        if (table != NULL && geometry_profile(table, class->profile) != NULL)
+            return false;
+        any = true;
+    }
+    return any;
+}
+
 static int
-check_hard(struct class *class, struct error *err)
+check_hard(const struct world *world, struct class *class, struct error *err)
 {
     if (class->profile[0] == '\0')
         return error_field(err, "/profile",
@@ -229,7 +250,8 @@ check_hard(struct class *class, struct error *err)
         return error_field(err, "/milli",
                            "the profile says how much of a card a hard slice "
                            "is: leave milli and memory_mib out");
-    if (!geometry_most(class->vendor, class->model, class->profile,
+    if (lacks_profile(world, class) ||
+        !geometry_most(class->vendor, class->model, class->profile,
                        &class->milli, &class->memory_mib))
         return error_field(err, "/profile",
                            "no card%s%s that can be cut has the profile "
@@ -245,7 +267,6 @@ rules_create_class(const struct edit *edit, void *image, struct error *err)
 {
     struct class *class = image;
 
-    (void)edit;
     if (class->form == FORM_WHOLE)
         return check_whole(class, err);
     if (class->count > 1)
@@ -254,7 +275,7 @@ rules_create_class(const struct edit *edit, void *image, struct error *err)
                            (long long)class->count);
     class->count = 1;
     return class->form == FORM_SOFT ? check_soft(class, err)
-                                    : check_hard(class, err);
+                                    : check_hard(edit->changes->world, class, err);
 }
 
 int

@@ -46,13 +46,14 @@ say_fragmented(int64_t need, const struct place_request *request,
                struct verdict *verdict)
 {
     bool whole = request->class->form == FORM_WHOLE;
+    const char *place = request->one_island ? "island" : "node";
 
     verdict_set(verdict, WORKLOAD_QUEUED, REASON_FRAGMENTED,
-                "%s needed, %s on one node: %" PRId64
+                "%s needed, %s on one %s: %" PRId64
                 " are free, but at most %" PRId64
-                " on one node; it starts when a node has enough",
+                " on one %s; it starts when one %s has enough",
                 asked, request->one_node || !whole ? "all" : "each instance",
-                tally->free, tally->largest);
+                place, tally->free, tally->largest, place, place);
     verdict_numbers(verdict, need, tally->free, tally->largest);
 }
 

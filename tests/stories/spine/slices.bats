@@ -49,12 +49,12 @@ kill_bulkheadd() {
     check_is_clean
 }
 
-@test "what no slice is left for waits with the geometry, or another card is cut" {
-    runs alice ones -n 3 -c a100-40g.1g5gb -- "${stay[@]}"
-    becomes alice ones running
+@test "a card is made whole for a gang when its slices are gone" {
+    runs vera ones -n 3 -c a100-40g.1g5gb -- "${stay[@]}"
+    becomes vera ones running
     runs alice all -n 4 -c a100-40g.1 -- /bin/true
     soon is state alice all queued
-    alice cancel ones -q
+    vera cancel ones -q
     # The card is made whole for the gang.
     becomes alice all succeeded
     [ "$(sliced)" = 0 ]
@@ -66,4 +66,14 @@ kill_bulkheadd() {
     says 'profile "3g.40gb"'
     refused 2 admin create class odd form=hard model=A100-40GB profile=3g.20gb milli=1
     says "leave milli"
+}
+
+@test "an island is waited for, and refused when none is that large" {
+    runs alice close -n 4 -c h100-80g.1 --topology island -- /bin/true
+    becomes alice close succeeded
+    run alice submit far "${small[@]}" -n 5 -c h100-80g.1 --topology island -- /bin/true
+    [ "$status" != 0 ]
+    says "on one island, pool"
+    refused 2 alice submit odd "${small[@]}" -c h100-80g.1 --topology rack -- /bin/true
+    says "pool, node, island"
 }

@@ -31,6 +31,30 @@ a_class_is_one_of_three_forms(void **state)
 }
 
 static void
+a_class_of_slices_is_charged_what_its_profile_is(void **state)
+{
+    struct actor root = people_login(&p, p.root);
+    struct ref ref;
+
+    (void)state;
+    ref = create(&root, KIND_CLASS, p.platform,
+                 "{\"name\":\"e\",\"form\":\"hard\",\"model\":\"A30\","
+                 "\"profile\":\"2g.12gb\"}");
+    assert_made(ref);
+    /* 28 of 56 multiprocessors, half of 24 GiB. */
+    assert_int_equal(world_class(p.world, ref)->milli, 500);
+    assert_int_equal(world_class(p.world, ref)->memory_mib, 12288);
+    assert_refused(create(&root, KIND_CLASS, p.platform,
+                          "{\"name\":\"f\",\"form\":\"hard\","
+                          "\"profile\":\"9g.1gb\"}"),
+                   ERROR_INVALID);
+    assert_refused(create(&root, KIND_CLASS, p.platform,
+                          "{\"name\":\"g\",\"form\":\"hard\",\"milli\":1,"
+                          "\"profile\":\"2g.12gb\"}"),
+                   ERROR_INVALID);
+}
+
+static void
 a_price_begins_later_and_never_overlaps(void **state)
 {
     struct actor root = people_login(&p, p.root);
@@ -210,6 +234,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         CASE(a_class_is_one_of_three_forms),
+        CASE(a_class_of_slices_is_charged_what_its_profile_is),
         CASE(a_price_begins_later_and_never_overlaps),
         CASE(preempting_across_tenants_is_a_right_of_its_own),
         CASE(a_patched_priority_is_bounded_like_a_submitted_one),
