@@ -90,6 +90,7 @@ struct run {
     /* what it adds to the ledgers */
     bool promised, gives_back;
     uint64_t charged; /* a digest of that */
+    uint32_t next, previous; /* of the tenant; ESTATE_NONE at the ends */
     struct share *shares;
     size_t share_count, share_room, use_room;
 };
@@ -171,6 +172,8 @@ bool estate_is_true(const struct estate *estate, const char **where_out);
 uint32_t estate_part(const struct estate *estate, struct ref card);
 uint32_t estate_site(const struct estate *estate, struct ref node);
 uint32_t estate_run(const struct estate *estate, struct ref workload);
+/* The first run of a tenant; run.next leads on, in no order. */
+uint32_t estate_first_run(const struct estate *estate, struct ref tenant);
 /* The counters of a pool's places, of a tenant's runs. */
 struct estate_pulse estate_pool(const struct estate *estate, struct ref pool);
 struct estate_pulse estate_tenant(const struct estate *estate,

@@ -50,6 +50,8 @@ struct estate_inside {
     uint32_t *run_of; /* by index of the workload's ref */
     size_t run_of_room;
     size_t part_room, site_room, run_room;
+    uint32_t *first_runs; /* by index of the tenant */
+    size_t first_run_room;
     uint32_t *free_runs;
     size_t free_run_count, free_run_room;
     struct marks sites; /* to be derived */

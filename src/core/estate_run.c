@@ -14,7 +14,42 @@ estate_run(const struct estate *estate, struct ref workload)
                : ESTATE_NONE;
 }
 
+uint32_t
+estate_first_run(const struct estate *estate, struct ref tenant)
+{
+    return tenant.index < estate->inside->first_run_room
+               ? estate->inside->first_runs[tenant.index]
+               : ESTATE_NONE;
+}
+
 /* --- places --- */
+
+static void
+run_link(struct estate *estate, uint32_t number, struct ref tenant)
+{
+    struct estate_inside *inside = estate->inside;
+    uint32_t *first = estate_place(estate, &inside->first_runs,
+                                   &inside->first_run_room, tenant.index);
+    struct run *run = &estate->runs[number];
+
+    run->tenant = tenant;
+    run->previous = ESTATE_NONE;
+    run->next = *first;
+    if (*first != ESTATE_NONE)
+        estate->runs[*first].previous = number;
+    *first = number;
+}
+
+static void
+run_unlink(struct estate *estate, const struct run *run)
+{
+    if (run->previous != ESTATE_NONE)
+        estate->runs[run->previous].next = run->next;
+    else
+        estate->inside->first_runs[run->tenant.index] = run->next;
+    if (run->next != ESTATE_NONE)
+        estate->runs[run->next].previous = run->previous;
+}
 
 static uint32_t
 run_take(struct estate *estate, uint32_t index)
@@ -250,7 +285,6 @@ run_fill(struct estate *estate, struct run *run,
         world_priority(estate->world, workload->priority);
 
     run->workload = workload->object.self;
-    run->tenant = workload->object.scope;
     run->fixed = !workload->preemptible || workload->state == WORKLOAD_LOST;
     run->priority = priority != NULL ? priority->value : 0;
     run->live = lifecycle_is_live(workload->state);
@@ -340,6 +374,7 @@ estate_run_derive(struct estate *estate, uint32_t index)
     number = inside->run_of[index];
     if (number != ESTATE_NONE) {
         old = estate->runs[number];
+        run_unlink(estate, &old);
         run_clear(estate, &estate->runs[number]);
     }
     if (!has_run(estate->world, workload)) {
@@ -350,6 +385,7 @@ estate_run_derive(struct estate *estate, uint32_t index)
     }
     if (number == ESTATE_NONE)
         number = run_take(estate, index);
+    run_link(estate, number, workload->object.scope);
     run_fill(estate, &estate->runs[number], workload);
     tell(estate, workload->object.scope, &old, &estate->runs[number]);
 }

@@ -109,22 +109,13 @@ free_node_memory(const struct estate *estate, const struct site *site,
 
 /* A nodepool tenant shares its nodes with nobody, and nobody with it. */
 static bool
-has_neighbour(const struct estate *estate, const struct site *site,
-              const struct place_request *request)
+has_neighbour(const struct site *site, const struct place_request *request)
 {
-    world_each_index(estate->world, KIND_INSTANCE, 0, site->node, ref) {
-        const struct instance *instance = world_instance(estate->world, ref);
-        const struct tenant *tenant;
+    struct ref other = request->exclusive ? site->tenant : site->secluded;
+    bool more = request->exclusive ? site->shared : site->secluded_more;
 
-        if (instance->state == INSTANCE_RELEASED ||
-            ref_equal(instance->object.scope, request->tenant))
-            continue;
-        tenant = world_tenant(estate->world, instance->object.scope);
-        if (request->exclusive ||
-            (tenant != NULL && tenant->isolation != ISOLATION_NAMESPACE))
-            return true;
-    }
-    return false;
+    return more ||
+           (!ref_is_none(other) && !ref_equal(other, request->tenant));
 }
 
 static enum place_filter
@@ -137,7 +128,7 @@ filter_site(const struct estate *estate, const struct site *site,
         return FILTER_LEASE;
     if (!ref_is_none(request->node) && !ref_equal(request->node, site->node))
         return FILTER_PINNED;
-    if (has_neighbour(estate, site, request))
+    if (has_neighbour(site, request))
         return FILTER_NEIGHBOUR;
     return FILTER_COUNT;
 }

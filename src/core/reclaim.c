@@ -52,7 +52,7 @@ struct search {
     bool abroad; /* may it name anybody of another tenant? */
     int64_t protected_ms; /* when the next of those who were spared is not */
     struct candidate *list;
-    size_t count;
+    size_t count, room;
 };
 
 struct candidate {
@@ -189,24 +189,47 @@ fill_candidate(const struct search *search, struct candidate *candidate)
 }
 
 static void
-list_candidates(struct search *search)
+add_candidate(struct search *search, uint32_t number)
 {
     struct estate *estate = search->estate;
+    struct run *run = &estate->runs[number];
+    const struct workload *victim =
+        world_workload(estate->world, run->workload);
+    struct candidate candidate = { .victim.run = number };
 
-    search->list =
-        arena_alloc(search->arena, estate->run_count * sizeof(*search->list));
-    for (size_t i = 0; i < estate->run_count; i++) {
-        struct run *run = &estate->runs[i];
-        const struct workload *victim =
-            world_workload(estate->world, run->workload);
-        struct candidate candidate = { .victim.run = (uint32_t)i };
+    run->demand.now_ms = estate->now_ms;
+    if (!fill_candidate(search, &candidate) ||
+        !is_useful(search, victim, run) ||
+        !find_rule(search, run, victim, &candidate))
+        return;
+    if (search->count == search->room) {
+        size_t room = search->room > 0 ? search->room * 2 : 16;
+        struct candidate *list =
+            arena_alloc(search->arena, room * sizeof(*list));
 
-        run->demand.now_ms = estate->now_ms;
-        if (fill_candidate(search, &candidate) &&
-            is_useful(search, victim, run) &&
-            find_rule(search, run, victim, &candidate))
-            search->list[search->count++] = candidate;
+        if (search->count > 0)
+            memcpy(list, search->list, search->count * sizeof(*list));
+        search->list = list;
+        search->room = room;
     }
+    search->list[search->count++] = candidate;
+}
+
+/* Of its own tenant, or of all when it may name others. */
+static void
+list_candidates(struct search *search)
+{
+    const struct estate *estate = search->estate;
+    struct ref tenant = search->workload->object.scope;
+
+    if (search->abroad) {
+        for (size_t i = 0; i < estate->run_count; i++)
+            add_candidate(search, (uint32_t)i);
+        return;
+    }
+    for (uint32_t i = estate_first_run(estate, tenant); i != ESTATE_NONE;
+         i = estate->runs[i].next)
+        add_candidate(search, i);
 }
 
 static int64_t
@@ -295,6 +318,15 @@ fits(const struct search *search, struct placement *placement)
                       placement, NULL);
 }
 
+/* Counts all that are not named yet as stopped, or as running again. */
+static void
+count_others(struct search *search, int sign)
+{
+    for (size_t i = 0; i < search->count; i++)
+        if (!search->list[i].named)
+            count_victim(search, &search->list[i].victim, sign);
+}
+
 /* Would it fit were all candidates stopped?  If not, no set will do. */
 static bool
 could_fit(struct search *search)
@@ -302,13 +334,13 @@ could_fit(struct search *search)
     struct placement placement;
     bool could;
 
-    for (size_t i = 0; i < search->count; i++)
-        count_victim(search, &search->list[i].victim, 1);
+    count_others(search, 1);
     could = fits(search, &placement);
-    for (size_t i = 0; i < search->count; i++)
-        count_victim(search, &search->list[i].victim, -1);
+    count_others(search, -1);
     return could;
 }
+
+#define FEW_VICTIMS 2
 
 /* Names victims in order until the request fits; how many, 0 when never.
  * Their gains stay counted. */
@@ -325,6 +357,9 @@ name_victims(struct search *search, struct reclaim_victim *victims,
         count_victim(search, &next->victim, 1);
         if (fits(search, placement))
             return count;
+        /* To ask this is dear, and few victims are mostly enough. */
+        if (count == FEW_VICTIMS && !could_fit(search))
+            break;
     }
     for (size_t i = 0; i < count; i++)
         count_victim(search, &victims[i], -1);
@@ -391,7 +426,7 @@ choose_set(struct search *search, struct reclaim_plan *plan_out)
     struct placement placement;
     size_t count;
 
-    if (search->count == 0 || !could_fit(search))
+    if (search->count == 0)
         return false;
     victims = arena_alloc(search->arena, search->count * sizeof(*victims));
     count = name_victims(search, victims, &placement);
