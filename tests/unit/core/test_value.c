@@ -66,6 +66,23 @@ an_exact_fit_is_one_slot(void **state)
     mix_release(&mix);
 }
 
+/* Three free cards serve one request for two: multi x 200, once. */
+static void
+requests_for_two_cards_are_counted_in_twos(void **state)
+{
+    scoped_arena arena = arena_new();
+    struct mix mix = { 0 };
+    struct shape two = { 1000, 1000, 2, 1000, 1 };
+    struct value *value = of_one_class(arena, &two, &mix);
+    struct value_node three = node(96000, 96000, 3);
+    struct value_node none = node(0, 0, 3);
+
+    (void)state;
+    assert_near(value_of(value, &three) - value_of(value, &none),
+                200 * value_default.multi);
+    mix_release(&mix);
+}
+
 /* For every need up to 2000 milli: nothing is lost by rounding. */
 static void
 no_exact_fit_is_lost_by_rounding(void **state)
@@ -251,6 +268,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_exact_fit_is_one_slot),
+        cmocka_unit_test(requests_for_two_cards_are_counted_in_twos),
         cmocka_unit_test(no_exact_fit_is_lost_by_rounding),
         cmocka_unit_test(work_without_cards_goes_where_it_costs_no_slot),
         cmocka_unit_test(what_does_not_fit_has_no_value),
