@@ -22,7 +22,7 @@ sqlite_path(const char *directory)
 {
     struct buffer path = { 0 };
 
-    buffer_printf(&path, "%s/bulkhead.db", directory);
+    buffer_printf(&path, "%s/" SQLITE_FILE, directory);
     return path.bytes;
 }
 
@@ -136,17 +136,12 @@ static int
 backup(sqlite3 *db, const char *path, int64_t version, struct error *err)
 {
     struct buffer target = { 0 };
-    char *sql;
     int rc;
 
     buffer_printf(&target, "%s.schema-%lld.backup", path,
                   (long long)version);
     (void)unlink(buffer_text(&target));
-    sql = sqlite3_mprintf("VACUUM INTO %Q", buffer_text(&target));
-    rc = sqlite_run(db, sql, err);
-    if (rc == 0 && chmod(buffer_text(&target), 0600) != 0)
-        rc = error_set(err, ERROR_INTERNAL, "store: backup: mode");
-    sqlite3_free(sql);
+    rc = sqlite_copy_into(db, buffer_text(&target), err);
     buffer_release(&target);
     return rc;
 }

@@ -122,6 +122,7 @@ sqlite_store_open(const char *where, struct store **store_out,
     struct store *store = memory_new(1, sizeof(*store));
 
     store->head.ops = &store_sqlite;
+    sqlite_copy_sweep(where);
     if (file_make_directory(where, 0700, err) != 0 ||
         sqlite_open_writer(where, &store->db, err) != 0 ||
         take_epoch(store, err) != 0 || prepare_all(store, err) != 0) {
@@ -242,6 +243,9 @@ sqlite_store_position(struct store *store, struct store_position *out,
 
 const struct store_ops store_sqlite = {
     .name = "sqlite",
+    .file = SQLITE_FILE,
+    .copy = sqlite_copy,
+    .mark = sqlite_mark,
     .open = sqlite_store_open,
     .close = sqlite_store_close,
     .commit = sqlite_store_commit,

@@ -11,6 +11,7 @@
  * store_sqlite.c puts together (sqlite_open.c, sqlite_reader.c).
  */
 
+#define SQLITE_FILE "bulkhead.db"
 #define SQLITE_APPLICATION INT64_C(0x42554c4b) /* "BULK" in the file's head */
 
 /* The connection that writes and checkpoints: WAL, synchronous=FULL, at the
@@ -31,6 +32,13 @@ int sqlite_bind(sqlite3_stmt *statement, int place,
 char *sqlite_path(const char *directory);
 
 /* struct store_ops */
+int sqlite_copy(const char *where, const char *target,
+                struct store_copy *copy_out, struct error *err);
+int sqlite_mark(const char *copy, const char *digest, struct error *err);
+/* Removes copies that a killed backup left. */
+void sqlite_copy_sweep(const char *where);
+/* A whole copy of an open database, marked, readable by its owner alone. */
+int sqlite_copy_into(sqlite3 *db, const char *target, struct error *err);
 int sqlite_reader_open(const char *where, struct store_reader **reader_out,
                        struct error *err);
 void sqlite_reader_close(struct store_reader *reader);
