@@ -59,6 +59,8 @@ struct platform {
     int64_t restart_max;
     int64_t bypass_max; /* starts of later work before one is booked; 0: off */
     int64_t bypass_ms;  /* or waiting for that long; 0: off */
+    int64_t restored_ms; /* put back from a backup then: the epoch */
+    bool observing; /* until somebody confirms: look on, start nothing */
     /* derived */
     uint64_t scope_revision;
 };
@@ -91,6 +93,7 @@ struct node { /* below a pool */
     int64_t memory_mib;
     bool simulated;
     struct blob *facts; /* versions, kernel, cgroup mode */
+    struct blob *orphans; /* core/orphan.h; null: none */
     /* derived */
     int64_t seen_ms; /* last message; not stored at each heartbeat */
     int64_t used_cpu_milli;
@@ -229,6 +232,7 @@ struct apikey { /* below its subject: user or serviceaccount */
     char sources[TEXT_MAX_SIZE]; /* "": any; CIDRs, comma separated */
     int64_t expires_ms;
     int64_t revoked_ms;
+    int64_t held_ms; /* since a restore, until somebody looked at it */
     /* derived */
     int64_t used_ms; /* last use */
 };
@@ -239,6 +243,7 @@ struct session { /* below a user */
     int64_t expires_ms;
     int64_t proved_ms; /* last password proof: step-up */
     int64_t revoked_ms;
+    int64_t held_ms; /* since a restore, until somebody looked at it */
 };
 
 struct role { /* below the platform or a tenant */

@@ -111,6 +111,9 @@ static const struct field platform_fields[] = {
         "starts of later work before waiting work is booked; 0: no bound"),
     AMOUNT(platform, bypass_ms, U,
            "waiting time before work is booked, ms; 0: no bound"),
+    TIME(platform, restored_ms, 0, "put back from a backup"),
+    BOOL(platform, observing, 0,
+         "restored, not yet confirmed: nothing is started"),
 };
 static const struct field pool_fields[] = {
     ENUM(pool, kind, C, pool_kind_names, "who may use it"),
@@ -131,6 +134,8 @@ static const struct field node_fields[] = {
     AMOUNT(node, memory_mib, 0, "memory, MiB"),
     BOOL(node, simulated, 0, "its cards are simulated"),
     DOC(node, facts, FIELD_PLATFORM, "versions and kernel"),
+    DOC(node, orphans, FIELD_PLATFORM,
+        "containers that a restored platform does not know"),
 };
 static const struct field jointoken_fields[] = {
     BYTES(jointoken, digest, FIELD_SECRET | FIELD_UNIQUE, "of the token"),
@@ -221,12 +226,14 @@ static const struct field apikey_fields[] = {
     TEXT(apikey, sources, C, "only from these networks"),
     TIME(apikey, expires_ms, C, "not usable from then on"),
     TIME(apikey, revoked_ms, 0, "not usable since"),
+    TIME(apikey, held_ms, 0, "not usable before a review, since"),
 };
 static const struct field session_fields[] = {
     BYTES(session, digest, FIELD_SECRET | FIELD_UNIQUE, "of the token"),
     TIME(session, expires_ms, 0, "not usable from then on"),
     TIME(session, proved_ms, 0, "last proof of identity"),
     TIME(session, revoked_ms, 0, "not usable since"),
+    TIME(session, held_ms, 0, "not usable before a review, since"),
 };
 static const struct field role_fields[] = {
     VERBS(role, verbs, C | U | R, "what it allows"),

@@ -34,6 +34,8 @@ CREATE TABLE "platform" (
     "restart_max" INTEGER,
     "bypass_max" INTEGER,
     "bypass_ms" INTEGER,
+    "restored_ms" INTEGER,
+    "observing" INTEGER,
     "live" INTEGER NOT NULL DEFAULT 1
 ) STRICT;
 CREATE TABLE "pool" (
@@ -70,6 +72,7 @@ CREATE TABLE "node" (
     "memory_mib" INTEGER,
     "simulated" INTEGER,
     "facts" TEXT,
+    "orphans" TEXT,
     "live" INTEGER NOT NULL DEFAULT 1
 ) STRICT;
 CREATE TABLE "card" (
@@ -256,6 +259,7 @@ CREATE TABLE "apikey" (
     "sources" TEXT,
     "expires_ms" INTEGER,
     "revoked_ms" INTEGER,
+    "held_ms" INTEGER,
     "live" INTEGER NOT NULL DEFAULT 1
 ) STRICT;
 CREATE TABLE "session" (
@@ -271,6 +275,7 @@ CREATE TABLE "session" (
     "expires_ms" INTEGER,
     "proved_ms" INTEGER,
     "revoked_ms" INTEGER,
+    "held_ms" INTEGER,
     "live" INTEGER NOT NULL DEFAULT 1
 ) STRICT;
 CREATE TABLE "role" (
