@@ -101,6 +101,16 @@ HANDLER_WRITE(system_clock)
 HANDLER_ANSWER(system_clock_confirm)
 HANDLER_OPEN(openapi_serve)
 
+/* restore.c: backups, and what follows when one was put back */
+HANDLER_READ(backup_read)
+HANDLER_HISTORY(backup_make)
+HANDLER_READ(restore_read)
+HANDLER_WRITE(restore_end)
+HANDLER_ANSWER(restore_ended)
+HANDLER_WRITE(restore_decide)
+HANDLER_ANSWER(restore_decided)
+HANDLER_WRITE(restore_stop)
+
 /* relay.c: agents' messages, to control/agents.h */
 HANDLER_START(relay_enrol)
 HANDLER_START(relay_sync)
@@ -111,5 +121,7 @@ extern const struct body_field stepup_body[];
 extern const struct body_field password_body[];
 extern const struct body_field take_off_body[];
 extern const struct body_field whatif_body[];
+extern const struct body_field review_body[];
+extern const struct body_field orphan_body[];
 
 #endif
