@@ -44,8 +44,9 @@ open_copy(const char *path, sqlite3 **db_out, struct error *err)
 static int
 put_mark(sqlite3 *db, const char *digest, struct error *err)
 {
-    char *sql = sqlite3_mprintf("INSERT OR REPLACE INTO counter VALUES "
-                                "(%Q, 1, CAST(%Q AS BLOB))",
+    char *sql = sqlite3_mprintf("INSERT OR REPLACE INTO counter (name, "
+                                "value, bytes) "
+                                "VALUES (%Q, 1, CAST(%Q AS BLOB))",
                                 STORE_RESTORE, digest);
     int rc = sqlite_run(db, sql, err);
 

@@ -81,7 +81,8 @@ prepare_all(struct store *store, struct error *err)
                 &store->fence, err) != 0)
         return -1;
     return prepare(db,
-                   "INSERT INTO counter VALUES (?1, ?2, ?3) "
+                   "INSERT INTO counter (name, value, bytes) "
+                   "VALUES (?1, ?2, ?3) "
                    "ON CONFLICT (name) DO UPDATE "
                    "SET value = excluded.value, bytes = excluded.bytes",
                    &store->counter, err);

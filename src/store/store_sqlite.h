@@ -23,6 +23,16 @@ int sqlite_run(sqlite3 *db, const char *sql, struct error *err);
 /* The first column of the first row as a number. */
 int sqlite_int(sqlite3 *db, const char *sql, int64_t *out,
                struct error *err);
+/* The same as text, "" when there is no row. */
+int sqlite_text(sqlite3 *db, const char *sql, char *text, size_t room,
+                struct error *err);
+/* Brings an open database to the newest schema in one transaction, after a
+ * copy beside it.  A schema that is newer by one is left as it is; one that is
+ * newer still, or that was made by an edited migration, is ERROR_UNSUPPORTED. */
+int sqlite_migrate(sqlite3 *db, const char *path, struct error *err);
+int64_t sqlite_schema_known(void);
+/* The text of a migration, from 1; NULL when there is none. */
+const char *sqlite_migration(int64_t number);
 int sqlite_position(sqlite3 *db, struct store_position *out,
                     struct error *err);
 /* 0 or -1; text stays the caller's. */

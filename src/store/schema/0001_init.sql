@@ -6,6 +6,10 @@ CREATE TABLE "store" (
     "revision" INTEGER NOT NULL
 ) STRICT;
 INSERT INTO "store" VALUES (1, 0, 0);
+CREATE TABLE "migration" (
+    "number" INTEGER PRIMARY KEY,
+    "digest" TEXT NOT NULL
+) STRICT;
 CREATE TABLE "counter" (
     "name" TEXT NOT NULL PRIMARY KEY,
     "value" INTEGER NOT NULL,
