@@ -111,6 +111,10 @@ HANDLER_WRITE(restore_decide)
 HANDLER_ANSWER(restore_decided)
 HANDLER_WRITE(restore_stop)
 
+/* alarms.c */
+HANDLER_WRITE(alarms_clear)
+HANDLER_ANSWER(alarms_cleared)
+
 /* relay.c: agents' messages, to control/agents.h */
 HANDLER_START(relay_enrol)
 HANDLER_START(relay_sync)
@@ -123,5 +127,6 @@ extern const struct body_field take_off_body[];
 extern const struct body_field whatif_body[];
 extern const struct body_field review_body[];
 extern const struct body_field orphan_body[];
+extern const struct body_field alarm_body[];
 
 #endif
