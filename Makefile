@@ -11,6 +11,8 @@
 # make bench-watch     what 5,000 watchers cost everybody else
 # make bench-slurm     decisions a second beside slurmctld's
 # make bench-sched    the scheduler on a large estate (release build)
+# make bench-start     what the runner adds to conmon and crun alone
+# make soak            an hour of mixed load (SOAK_SECONDS)
 # make lint            layers, purity, clang-tidy, cppcheck
 # make test-crash      disk faults, crash points and kills (tests/crash)
 # make soak-crash      the same with 1,000 kills at random moments
@@ -142,6 +144,13 @@ else
 $(BENCHES):
 	@$(MAKE) BUILD=release OUT=build/release $@
 endif
+ifeq ($(BUILD),release)
+bench-start: all $(OUT)/bench/start
+	@bench/start.sh
+else
+bench-start:
+	@$(MAKE) BUILD=release OUT=build/release $@
+endif
 tests: $(UNIT)
 test-unit: $(UNIT)
 	@tools/run-unit $(UNIT)
@@ -165,6 +174,7 @@ ifeq ($(BUILD),crash)
 test-disk: $(CRASH)
 	@tools/run-unit $(CRASH)
 test-crash: all test-disk
+	@tests/crash/backup
 	@tests/crash/run
 soak-crash: all
 	@KILLS=$${KILLS:-1000} POINTS=none tests/crash/run
@@ -172,6 +182,9 @@ else
 test-disk test-crash soak-crash:
 	@$(MAKE) BUILD=crash OUT=build/crash $@
 endif
+# An hour (SOAK_SECONDS) of mixed load: nothing grows, everything adds up.
+soak: all
+	@BUILD=$(BUILD) tests/soak/run
 test-mutants:
 	@tests/crash/mutants
 lint:
@@ -184,7 +197,7 @@ clean:
 	rm -rf build
 
 .SECONDARY:
-.PHONY: all tests bench $(BENCHES) test test-contract test-unit test-stories hostile test-hostile fuzz test-fuzz lint clean \
+.PHONY: all tests bench $(BENCHES) bench-start soak test test-contract test-unit test-stories hostile test-hostile fuzz test-fuzz lint clean \
         test-disk test-crash soak-crash test-mutants
 .DELETE_ON_ERROR:
 -include $(wildcard $(OUT)/tests/hostile/*.d $(OUT)/*.d $(OUT)/*/*.d $(OUT)/*/*/*.d $(OUT)/*/*/*/*.d $(OUT)/*/*/*/*/*.d)

@@ -118,10 +118,13 @@ ask(const struct options *options)
     return 0;
 }
 
-/* One runner for one state directory: the lock dies with the process. */
+/* One runner for one state directory.  The lock is this process's alone: a
+ * child that outlives it (unpacking an image, say) does not hold it on, and
+ * the kernel knows who has it. */
 static int
 lock_state(const struct policy *policy, struct error *err)
 {
+    struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
     char path[128];
     int fd;
 
@@ -129,14 +132,16 @@ lock_state(const struct policy *policy, struct error *err)
     if (file_make_directory(policy->state_dir, 0711, err) != 0)
         return -1;
     fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-    if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB) != 0) {
-        if (fd >= 0)
-            (void)close(fd);
-        return error_set(err, ERROR_BUSY,
-                         "another runner works on this state: %s",
+    if (fd < 0)
+        return error_set(err, ERROR_BUSY, "lock of the state: %s",
                          strerror(errno));
-    }
-    return fd;
+    if (fcntl(fd, F_SETLK, &lock) == 0)
+        return fd;
+    (void)fcntl(fd, F_GETLK, &lock);
+    (void)close(fd);
+    return error_set(err, ERROR_BUSY,
+                     "another runner, process %d, works on this state",
+                     (int)lock.l_pid);
 }
 
 /* Descriptors of many layers and connections. */

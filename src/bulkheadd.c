@@ -16,6 +16,7 @@
 
 #include "api/server.h"
 #include "base/arena.h"
+#include "base/clock.h"
 #include "base/file.h"
 #include "base/json.h"
 #include "base/log.h"
@@ -25,7 +26,9 @@
 #include "control/check.h"
 #include "control/loop.h"
 #include "control/outbox.h"
+#include "control/restore.h"
 #include "control/tick.h"
+#include "store/backup.h"
 
 #define CONFIG_MAX ((size_t)64 * 1024)
 #define POLL_MS 100
@@ -38,6 +41,8 @@ struct options {
     const char *signer_socket;
     const char *config;
     const char *port_file;
+    const char *backup;
+    const char *restore;
 };
 
 /* What the configuration file may say, with its bounds. */
@@ -77,6 +82,10 @@ static const char usage[] =
     "                          flight_max, subject_max, streams_max,\n"
     "                          timeout_s\n"
     "  --port-file PATH        write the TCP port there once it listens\n"
+    "  --backup FILE           write a backup of DIR to FILE and end; a\n"
+    "                          bulkheadd may run meanwhile\n"
+    "  --restore FILE          put a backup into DIR and end; what was there\n"
+    "                          is moved aside, never removed\n"
     "  --version               print the version\n"
     "  --help                  print this\n";
 
@@ -91,6 +100,8 @@ parse_options(int argc, char **argv, struct options *out)
         { "signer-socket", required_argument, NULL, 'g' },
         { "config", required_argument, NULL, 'c' },
         { "port-file", required_argument, NULL, 'p' },
+        { "backup", required_argument, NULL, 'b' },
+        { "restore", required_argument, NULL, 'r' },
         { "version", no_argument, NULL, 'v' },
         { "help", no_argument, NULL, 'h' },
         { NULL, 0, NULL, 0 },
@@ -99,7 +110,8 @@ parse_options(int argc, char **argv, struct options *out)
         ['d'] = &out->data,          ['l'] = &out->listen,
         ['s'] = &out->socket,        ['t'] = &out->stream_socket,
         ['g'] = &out->signer_socket, ['c'] = &out->config,
-        ['p'] = &out->port_file,
+        ['p'] = &out->port_file,     ['b'] = &out->backup,
+        ['r'] = &out->restore,
     };
     int option;
 
@@ -216,7 +228,9 @@ open_loop(struct daemon *daemon, const struct options *options,
     };
     struct tick_options tick = { .usage_ms = settings->usage_cut_ms };
 
-    if (loop_open(&loop, &daemon->loop, err) != 0 ||
+    if (backup_finish(options->data, err) != 0 ||
+        loop_open(&loop, &daemon->loop, err) != 0 ||
+        restore_declare(daemon->loop, err) != 0 ||
         bootstrap_run(daemon->loop, &bootstrap, err) != 0 ||
         tick_record_start(daemon->loop, err) != 0 ||
         check_loaded(daemon, err) != 0)
@@ -273,6 +287,8 @@ start_api(struct daemon *daemon, const struct options *options,
         .secret_path =
             arena_printf(daemon->arena, "%s/first-admin", options->data),
         .audit_path = arena_printf(daemon->arena, "%s/audit", options->data),
+        .store_ops = &store_sqlite,
+        .store_path = arena_printf(daemon->arena, "%s/store", options->data),
         .version = VERSION,
         .connections_max = (unsigned)settings->connections_max,
         .flight_max = (unsigned)settings->flight_max,
@@ -368,6 +384,70 @@ block_signals(sigset_t *out)
     (void)signal(SIGXFSZ, SIG_IGN); /* a failed write is enough */
 }
 
+/* --- work that ends --- */
+
+static void
+say(const char *what, const char *path, const struct backup_info *info)
+{
+    (void)printf("%s %s: %lld bytes, sha256 %s\n"
+                 "made %s by version %s, schema %lld, revision %lld\n"
+                 "no key is in it: keep control.key and the signer's key "
+                 "apart from it\n",
+                 what, path, (long long)info->size, info->digest,
+                 info->created, info->version, (long long)info->schema,
+                 (long long)info->revision);
+}
+
+static int
+run_backup(struct daemon *daemon, const struct options *options,
+           struct error *err)
+{
+    const char *store = arena_printf(daemon->arena, "%s/store",
+                                     options->data);
+    const struct backup_source source = {
+        .ops = &store_sqlite,
+        .store = store,
+        .audit = arena_printf(daemon->arena, "%s/audit", options->data),
+        .version = VERSION,
+        .now_ms = clock_wall_ms(),
+    };
+    struct backup_info info;
+
+    if (backup_file(&source, options->backup, &info, err) != 0)
+        return -1;
+    say("wrote", options->backup, &info);
+    return 0;
+}
+
+static int
+run_restore(struct daemon *daemon, const struct options *options,
+            struct error *err)
+{
+    struct backup_info info;
+
+    if (take_lock(daemon, options->data, err) != 0 ||
+        backup_restore(&store_sqlite, options->restore, options->data, &info,
+                       err) != 0)
+        return -1;
+    say("restored", options->restore, &info);
+    (void)puts("start bulkheadd: it looks on, and starts nothing until "
+               "`bulkhead restore confirm`");
+    return 0;
+}
+
+static int
+run_once(struct daemon *daemon, const struct options *options)
+{
+    struct error err;
+    int rc = options->backup != NULL ? run_backup(daemon, options, &err)
+                                     : run_restore(daemon, options, &err);
+
+    if (rc != 0)
+        (void)fprintf(stderr, "bulkheadd: %s\n", err.text);
+    stop(daemon);
+    return rc == 0 ? 0 : 1;
+}
+
 int
 main(int argc, char **argv)
 {
@@ -383,6 +463,8 @@ main(int argc, char **argv)
         arena_free(daemon.arena);
         return rc < 0 ? 2 : 0;
     }
+    if (options.backup != NULL || options.restore != NULL)
+        return run_once(&daemon, &options);
     log_open("bulkheadd", LOG_INFO);
     block_signals(&signals);
     if (start(&daemon, &options, &err) != 0) {

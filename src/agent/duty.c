@@ -157,6 +157,19 @@ duty_result(struct duty *duty, enum duty_step step, const struct error *err,
     step_done(duty, step, now_ms);
 }
 
+/* They do not change in an incarnation's life. */
+static void
+see_cards(struct duty *duty, const struct report_instance *shown)
+{
+    if (duty->seen != NULL || shown->card_count == 0)
+        return;
+    duty->seen = memory_new(shown->card_count, sizeof(*duty->seen));
+    duty->seen_count = shown->card_count;
+    for (size_t i = 0; i < shown->card_count; i++)
+        (void)snprintf(duty->seen[i], sizeof(duty->seen[i]), "%s",
+                       shown->cards[i]);
+}
+
 void
 duty_observe(struct duty *duty, const struct report_instance *shown)
 {
@@ -166,6 +179,7 @@ duty_observe(struct duty *duty, const struct report_instance *shown)
         return;
     }
     duty->present = true;
+    see_cards(duty, shown);
     duty->state = shown->state;
     duty->exit_code = shown->exit_code;
     duty->oom = shown->oom;
@@ -208,6 +222,9 @@ duty_has_card(const struct duty *duty, const char *part)
     for (size_t i = 0; i < duty->card_count; i++)
         if (part_overlap(duty->cards[i], part))
             return true;
+    for (size_t i = 0; i < duty->seen_count; i++)
+        if (part_overlap(duty->seen[i], part))
+            return true;
     return false;
 }
 
@@ -237,6 +254,7 @@ duty_release(struct duty *duty)
 {
     json_decref(duty->start);
     free(duty->cards);
+    free(duty->seen);
 }
 
 bool

@@ -64,6 +64,8 @@ struct duty {
     int64_t cpu_us;
     int64_t checkpoint_step;
     int64_t checkpoint_ms;
+    char (*seen)[64];          /* cards that it has; owned */
+    size_t seen_count;
 
     /* so far */
     bool busy;          /* a step is on its way */

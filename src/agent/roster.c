@@ -392,6 +392,19 @@ roster_result(struct roster *roster, struct roster_step *step,
 
 /* --- report --- */
 
+/* The control plane knows the cards of what it ordered. */
+static void
+report_cards(const struct duty *duty, struct arena *arena,
+             struct report_instance *fact)
+{
+    const char **list =
+        arena_alloc(arena, (duty->seen_count + 1) * sizeof(*list));
+
+    fact->cards = list;
+    for (size_t i = 0; i < duty->seen_count && !duty->ordered; i++)
+        list[fact->card_count++] = arena_strdup(arena, duty->seen[i]);
+}
+
 static void
 report_duties(const struct roster *roster, struct arena *arena,
               struct report *report)
@@ -408,6 +421,7 @@ report_duties(const struct roster *roster, struct arena *arena,
             continue;
         fact->instance = arena_strdup(arena, fact->instance);
         fact->failure = arena_strdup(arena, fact->failure);
+        report_cards(&roster->duties[i], arena, fact);
         count++;
     }
     report->instances_known = roster->viewed;

@@ -2,6 +2,7 @@
 #include "api/answer.h"
 
 #include <stdio.h>
+#include <unistd.h>
 
 #define NOT_FOUND_TEXT "there is nothing by this address that you may see"
 #define INTERNAL_TEXT "an internal error; the log has it by the request id"
@@ -10,6 +11,8 @@ void
 answer_release(struct answer *answer)
 {
     buffer_release(&answer->body);
+    if (answer->file > 0)
+        (void)close(answer->file);
 }
 
 void

@@ -17,6 +17,7 @@ struct answer {
     int status; /* 0: not yet built */
     const char *type; /* of the body; static text */
     struct buffer body;
+    int file; /* the body is this file instead, unless it is 0; owned */
     char etag[32];      /* "" : none */
     char location[512]; /* "" : none */
     char allow[64];     /* "" : none */

@@ -151,7 +151,8 @@ audit_checkpoint_read(const struct granted *granted,
     scoped_buffer path = {0};
     object_id_text(world, world_platform_ref(world), estate);
     object_id_text(world, granted_object(granted), log);
-    if (directory == NULL || !journal_origin(estate, log, origin))
+    int64_t epoch = journal_epoch(loop_journal(exchange->api->loop), log);
+    if (directory == NULL || !journal_origin(estate, epoch, log, origin))
         return error_set(err, ERROR_UNSUPPORTED,
                          "this server keeps no audit files");
     buffer_printf(&path, "%s/", directory);

@@ -110,6 +110,20 @@ HANDLER_WRITE(system_clock)
 HANDLER_ANSWER(system_clock_confirm)
 HANDLER_OPEN(openapi_serve)
 
+/* restore.c: backups, and what follows when one was put back */
+HANDLER_READ(backup_read)
+HANDLER_HISTORY(backup_make)
+HANDLER_READ(restore_read)
+HANDLER_WRITE(restore_end)
+HANDLER_ANSWER(restore_ended)
+HANDLER_WRITE(restore_decide)
+HANDLER_ANSWER(restore_decided)
+HANDLER_WRITE(restore_stop)
+
+/* alarms.c */
+HANDLER_WRITE(alarms_clear)
+HANDLER_ANSWER(alarms_cleared)
+
 /* relay.c: agents' messages, to control/agents.h */
 HANDLER_START(relay_enrol)
 HANDLER_START(relay_sync)
@@ -122,5 +136,8 @@ extern const struct body_field take_off_body[];
 extern const struct body_field note_body[];
 extern const struct body_field raise_body[];
 extern const struct body_field whatif_body[];
+extern const struct body_field review_body[];
+extern const struct body_field orphan_body[];
+extern const struct body_field alarm_body[];
 
 #endif

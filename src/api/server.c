@@ -265,11 +265,27 @@ add_headers(struct MHD_Response *response, const struct exchange *exchange)
                                           headers[i].value);
 }
 
+/* The response owns the file from then on. */
+static struct MHD_Response *
+file_response(struct answer *answer)
+{
+    struct stat status;
+    if (fstat(answer->file, &status) != 0)
+        return NULL;
+    struct MHD_Response *response = MHD_create_response_from_fd64(
+        (uint64_t)status.st_size, answer->file);
+    if (response != NULL)
+        answer->file = 0;
+    return response;
+}
+
 static struct MHD_Response *
 make_response(struct exchange *exchange)
 {
     if (exchange->stream != NULL)
         return stream_response(exchange->stream);
+    if (exchange->answer.file > 0)
+        return file_response(&exchange->answer);
     size_t size = exchange->answer.body.size;
     if (size == 0)
         return MHD_create_response_from_buffer(0, NULL,
@@ -292,11 +308,12 @@ send_answer(struct exchange *exchange)
                   exchange->route == NULL ? "?" : exchange->route->path,
                   answer->status, error_code_text(exchange->error.code),
                   exchange->error.text);
+    bool is_file = answer->file > 0;
     struct MHD_Response *response = make_response(exchange);
     if (response == NULL)
         return MHD_NO;
     add_headers(response, exchange);
-    if (exchange->stream == NULL)
+    if (exchange->stream == NULL && !is_file)
         peers_expect_within(exchange->connection, ANSWER_TIME_MS);
     enum MHD_Result result = MHD_queue_response(
         exchange->connection, (unsigned)answer->status, response);

@@ -31,6 +31,8 @@ struct api_options {
     const char *stream_path; /* further socket for watches; NULL: none */
     const char *secret_path; /* of the first-admin secret; NULL: none */
     const char *audit_path;  /* directory of the audit logs; NULL: none */
+    const struct store_ops *store_ops;
+    const char *store_path;  /* directory of the store; NULL: no backups */
     const char *version;     /* of the program */
     const struct password_cost *password_cost; /* NULL: the default */
     struct agents *agents;   /* NULL: agents are answered 501 */

@@ -78,6 +78,30 @@ get_log(struct verify *verify, const char *origin)
     return log;
 }
 
+/* What the platform said about a log before a restore holds for what the log
+ * was restored to: the entries are the same up to there. */
+static struct log *
+get_restored(struct verify *verify, const char *origin)
+{
+    struct log *log = get_log(verify, origin);
+    struct table_entry *entry;
+
+    if (log->path != NULL)
+        return log;
+    for (size_t i = 0; i < verify->count; i++) {
+        if (verify->logs[i]->path == NULL ||
+            checkpoint_epoch(verify->logs[i]->origin) <=
+                checkpoint_epoch(origin) ||
+            !checkpoint_same_log(verify->logs[i]->origin, origin))
+            continue;
+        entry = table_find(&verify->by_origin, &verify->key, origin,
+                           strlen(origin));
+        entry->number = i;
+        return verify->logs[i];
+    }
+    return log;
+}
+
 static void
 release_logs(struct verify *verify)
 {
@@ -349,7 +373,7 @@ visit_platform(void *context, const struct record *record, struct error *err)
     while ((more = record_next_head(&facts, origin, &size, &root)) == 1) {
         if (!is_wanted(verify, origin))
             continue;
-        add_mark(get_log(verify, origin), size, &root, true);
+        add_mark(get_restored(verify, origin), size, &root, true);
         verify->report->heads++;
     }
     if (more < 0)

@@ -11,6 +11,7 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/sign.h"
+#include "core/checkpoint.h"
 #include "core/merkle.h"
 #include "core/table.h"
 
@@ -37,6 +38,7 @@ struct state {
     struct audit_finding *finding;
     struct hash_key key;
     struct merkle tree;
+    char origin[RECORD_ORIGIN_MAX]; /* of the epoch that the entries are in */
     struct digest tile[MERKLE_TILE_LEVELS][MERKLE_TILE_WIDTH];
     struct buffer entries;
     struct buffer personal;
@@ -283,16 +285,70 @@ comes_later(const uint8_t *at, const uint8_t *end, uint64_t seq)
     return false;
 }
 
+static bool
+begins_epoch(const struct record *record)
+{
+    return record->action.verb != NULL &&
+           strcmp(record->action.verb, RECORD_VERB_EPOCH) == 0;
+}
+
+/* The record of an epoch names the head that was restored: it has to be the
+ * one of all entries in front of it. */
+static int
+check_epoch(struct state *state, const struct record *record,
+            struct error *err)
+{
+    const uint64_t index = state->tree.size;
+    const char *facts = record->facts != NULL ? record->facts : "";
+    char old[RECORD_ORIGIN_MAX] = "";
+    struct digest root, named = { { 0 } };
+    uint64_t size = 0;
+
+    merkle_root(&state->tree, &root);
+    if (record_next_head(&facts, old, &size, &named) != 1 || size != index ||
+        digest_compare(&root, &named) != 0 ||
+        !checkpoint_same_log(old, record->log) ||
+        (index > 0 && strcmp(old, state->origin) != 0) ||
+        checkpoint_epoch(record->log) <= checkpoint_epoch(old))
+        return lie(state, AUDIT_UNDECLARED, index,
+                   "the record of the restore names another head than the "
+                   "one that was restored");
+    return 0;
+}
+
+static int
+check_origin(struct state *state, const struct record *record,
+             struct error *err)
+{
+    const uint64_t index = state->tree.size;
+
+    if (record->log == NULL || strlen(record->log) >= RECORD_ORIGIN_MAX ||
+        !checkpoint_same_log(record->log, state->walk->origin))
+        return lie(state, AUDIT_EDITED, index, "the entry is of another log");
+    if (begins_epoch(record)) {
+        if (check_epoch(state, record, err) != 0)
+            return -1;
+    } else if (index == 0 ? checkpoint_epoch(record->log) != 0
+                          : strcmp(record->log, state->origin) != 0) {
+        return lie(state, AUDIT_UNDECLARED, index,
+                   "the entry is of another epoch, and no record says that "
+                   "the log was restored");
+    }
+    (void)snprintf(state->origin, sizeof(state->origin), "%s", record->log);
+    return 0;
+}
+
 static int
 check_order(struct state *state, const struct record *record,
             const uint8_t *rest, const uint8_t *end, struct error *err)
 {
     const uint64_t index = state->tree.size;
 
-    if (record->log == NULL || strcmp(record->log, state->walk->origin) != 0)
-        return lie(state, AUDIT_EDITED, index, "the entry is of another log");
     if (record->seq == index)
-        return 0;
+        return check_origin(state, record, err);
+    if (record->log == NULL ||
+        !checkpoint_same_log(record->log, state->walk->origin))
+        return lie(state, AUDIT_EDITED, index, "the entry is of another log");
     if (record->seq > index && !comes_later(rest, end, index))
         return lie(state, AUDIT_DELETED, index,
                    "entry %" PRIu64 " is followed by entry %" PRIu64,
@@ -529,6 +585,9 @@ walk_all(struct state *state, struct error *err)
     }
     if (check_partial_tiles(state, err) != 0 || judge_marks(state, err) != 0)
         return -1;
+    if (size > 0 && strcmp(state->origin, state->walk->origin) != 0)
+        return lie(state, AUDIT_UNDECLARED, size,
+                   "the log is named after an epoch that no record begins");
     return judge_intents(state, err);
 }
 

@@ -27,6 +27,7 @@
     X(REORDERED, "reordered")     /* entries changed places */                \
     X(TRUNCATED, "truncated")     /* the tail that was signed is gone */      \
     X(FORKED, "forked")           /* two heads that cannot both be true */    \
+    X(UNDECLARED, "undeclared")   /* set back without a record that says so */ \
     X(FORGED, "forged")           /* a checkpoint that the key did not sign */ \
     X(MISSING, "missing")         /* the platform committed to more */        \
     X(UNCOMMITTED, "uncommitted") /* the platform did not commit to it */     \

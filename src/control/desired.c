@@ -8,6 +8,7 @@
 #include "base/json.h"
 #include "core/cut.h"
 #include "core/object.h"
+#include "core/orphan.h"
 
 /* The runner hands out host numbers up to here; above it, it picks one. */
 #define ADDRESS_MAX 4093
@@ -148,16 +149,22 @@ set_name(const struct world *world, const struct instance *instance,
         set_text(start, "hostname", name);
 }
 
+/* What an orphan has, the platform may give out again: beside one the runner
+ * picks, which knows what is free. */
 static void
-set_limits(const struct instance *instance, json_t *start)
+set_limits(const struct world *world, const struct instance *instance,
+           json_t *start)
 {
+    bool picks = world_node(world, instance->node)->orphans != NULL;
     json_t *network = json_object();
 
     set_int(network, "address",
-            instance->address <= ADDRESS_MAX ? instance->address : 0);
+            !picks && instance->address <= ADDRESS_MAX ? instance->address
+                                                       : 0);
     (void)json_object_set_new(start, "network", network);
     set_int(start, "uid_base",
-            instance->uid_base <= UID_BASE_MAX ? instance->uid_base : 0);
+            !picks && instance->uid_base <= UID_BASE_MAX ? instance->uid_base
+                                                         : 0);
     set_int(start, "cpu_milli", instance->cpu_milli);
     set_int(start, "memory_mib", instance->memory_mib);
     set_int(start, "pids_max", PIDS_MAX);
@@ -188,7 +195,7 @@ desired_start(const struct world *world, struct ref ref)
     set_cards(world, ref, start);
     set_volumes(start, spec);
     set_name(world, instance, start);
-    set_limits(instance, start);
+    set_limits(world, instance, start);
     return start;
 }
 
@@ -281,6 +288,53 @@ add_instances(const struct world *world, struct ref node,
     desired->order.instance_count = count;
 }
 
+static struct order_instance
+stop_orphan(const json_t *item, struct arena *arena)
+{
+    const json_t *cards = json_object_get(item, "cards");
+    const char **list =
+        arena_alloc(arena, (json_array_size(cards) + 1) * sizeof(*list));
+    struct order_instance order = {
+        .instance = arena_strdup(
+            arena, json_string_value(json_object_get(item, "instance"))),
+        .incarnation =
+            json_integer_value(json_object_get(item, "incarnation")),
+        .want = ORDER_STOP,
+        .reason = "unknown",
+        .cards = list,
+    };
+
+    for (size_t i = 0; i < json_array_size(cards) && i < ORDER_CARDS_MAX;
+         i++)
+        list[order.card_count++] = arena_strdup(
+            arena, json_string_value(json_array_get(cards, i)));
+    return order;
+}
+
+/* Orphans that somebody decided to stop. */
+static void
+add_orphans(const struct world *world, struct ref node, struct arena *arena,
+            struct desired *desired)
+{
+    scoped_json list = orphan_list(world_node(world, node));
+    size_t room = desired->order.instance_count + json_array_size(list);
+    struct order_instance *all = arena_alloc(arena, (room + 1) *
+                                                        sizeof(*all));
+    size_t count = desired->order.instance_count;
+
+    if (count > 0)
+        memcpy(all, desired->order.instances, count * sizeof(*all));
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        const json_t *item = json_array_get(list, i);
+
+        if (json_is_true(json_object_get(item, "stop")) &&
+            count < ORDER_INSTANCES_MAX)
+            all[count++] = stop_orphan(item, arena);
+    }
+    desired->order.instances = all;
+    desired->order.instance_count = count;
+}
+
 static void
 add_volumes(const struct world *world, struct ref node, struct arena *arena,
             struct order *order)
@@ -357,13 +411,19 @@ void
 desired_build(const struct world *world, struct ref node,
               struct arena *arena, struct desired *desired_out)
 {
+    const struct platform *platform =
+        world_platform(world, world_platform_ref(world));
     char *revision = arena_alloc(arena, ORDER_REVISION_MAX);
 
     *desired_out = (struct desired){ .starts = json_array() };
     desired_out->order.node = object_id_copy(world, node, arena);
-    add_instances(world, node, arena, desired_out);
-    add_volumes(world, node, arena, &desired_out->order);
-    add_scrubs(world, node, arena, &desired_out->order);
+    /* While the platform looks on, nodes go on with what they have. */
+    if (!platform->observing) {
+        add_instances(world, node, arena, desired_out);
+        add_orphans(world, node, arena, desired_out);
+        add_volumes(world, node, arena, &desired_out->order);
+        add_scrubs(world, node, arena, &desired_out->order);
+    }
     order_revision(&desired_out->order, revision);
     desired_out->order.revision = revision;
 }

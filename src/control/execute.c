@@ -271,6 +271,7 @@ execute_read(struct loop *loop, struct arena *arena,
     if (command->answer != NULL)
         command->answer(granted, NULL, command->data);
     if (verb_sense(command->verb) != VERB_CONTENT &&
+        verb_guard(command->verb) == VERB_GUARD_NONE &&
         verb_kind(command->verb) != KIND_EVENT)
         return 0;
     fill_command(&record, loop, arena, command);

@@ -18,6 +18,7 @@
 struct log {
     char id[ID_TEXT_MAX]; /* of its tenant or the platform */
     struct merkle tree;
+    int64_t epoch;
     uint64_t committed; /* size in the last heads record */
     UT_hash_handle hh;
 };
@@ -123,14 +124,38 @@ journal_load(struct journal *journal, const char *id, uint64_t size,
     return 0;
 }
 
+int
+journal_load_epoch(struct journal *journal, const char *id, int64_t epoch,
+                   struct error *err)
+{
+    if (strlen(id) >= ID_TEXT_MAX || epoch <= 0)
+        return error_set(err, ERROR_INTERNAL,
+                         "the epoch of log %.40s is damaged", id);
+    get_log(journal, id)->epoch = epoch;
+    return 0;
+}
+
+int64_t
+journal_epoch(const struct journal *journal, const char *id)
+{
+    const struct log *log = find_log(journal, id);
+
+    return log != NULL ? log->epoch : 0;
+}
+
 /* --- appending --- */
 
 bool
-journal_origin(const char *estate, const char *log,
+journal_origin(const char *estate, int64_t epoch, const char *log,
                char origin[RECORD_ORIGIN_MAX])
 {
     const char *name = strcmp(estate, log) == 0 ? CHECKPOINT_PLATFORM : log;
-    int size = snprintf(origin, RECORD_ORIGIN_MAX, "%s/%s", estate, name);
+    char mark[24] = "";
+    int size;
+
+    if (epoch > 0)
+        (void)snprintf(mark, sizeof(mark), "~%lld", (long long)epoch);
+    size = snprintf(origin, RECORD_ORIGIN_MAX, "%s%s/%s", estate, mark, name);
 
     return size > 0 && size < RECORD_ORIGIN_MAX;
 }
@@ -144,7 +169,7 @@ origin_of(struct loop *loop, const struct log *log,
     bool fits;
 
     object_id_text(world, world_platform_ref(world), estate);
-    fits = journal_origin(estate, log->id, origin);
+    fits = journal_origin(estate, log->epoch, log->id, origin);
     assert(fits);
 }
 
@@ -233,6 +258,48 @@ journal_append(struct loop *loop, struct arena *arena, struct ref scope,
     put_event(loop, changes, event, log, record);
     if (id_out != NULL)
         memcpy(id_out, event_id, ID_TEXT_MAX);
+}
+
+/* --- restores --- */
+
+static void
+begin_epoch(struct loop *loop, struct arena *arena, struct ref scope,
+            int64_t epoch, const char *source)
+{
+    scoped_buffer facts = { 0 };
+    struct record record = { .action.verb = RECORD_VERB_EPOCH,
+                             .actor.kind = "platform",
+                             .observer.component = "restore",
+                             .params.digest = source,
+                             .decision.allow = true,
+                             .outcome.status = RECORD_SUCCESS };
+    char id[ID_TEXT_MAX], name[ID_TEXT_MAX + 8];
+    char origin[RECORD_ORIGIN_MAX];
+    struct digest root;
+    struct log *log;
+
+    object_id_text(loop_world(loop), scope, id);
+    log = get_log(loop_journal(loop), id);
+    merkle_root(&log->tree, &root);
+    origin_of(loop, log, origin);
+    record_add_head(&facts, origin, log->tree.size, &root);
+    record.facts = buffer_text(&facts);
+    log->epoch = epoch;
+    log->committed = 0;
+    (void)snprintf(name, sizeof(name), "epoch:%s", id);
+    loop_counter(loop, name, epoch, NULL, 0);
+    journal_append(loop, arena, scope, &record, NULL);
+}
+
+void
+journal_begin_epoch(struct loop *loop, struct arena *arena, int64_t epoch,
+                    const char *source)
+{
+    const struct world *world = loop_world(loop);
+
+    begin_epoch(loop, arena, world_platform_ref(world), epoch, source);
+    world_each(world, KIND_TENANT, tenant)
+        begin_epoch(loop, arena, tenant, epoch, source);
 }
 
 /* --- heads of the tenants' logs --- */

@@ -24,6 +24,16 @@ int journal_load(struct journal *journal, const char *id, uint64_t size,
                  const void *frontier, size_t frontier_size,
                  struct error *err);
 
+/* The epoch in which a log is, as stored. */
+int journal_load_epoch(struct journal *journal, const char *id, int64_t epoch,
+                       struct error *err);
+/* Begins an epoch in every log: its first record names the head that the log
+ * was restored with.  source: hex digest of the backup, NULL: unknown. */
+void journal_begin_epoch(struct loop *loop, struct arena *arena,
+                         int64_t epoch, const char *source);
+/* 0: the log was never restored. */
+int64_t journal_epoch(const struct journal *journal, const char *id);
+
 /* Appends a record to the log of scope (a tenant or the platform): fills in
  * log, seq, id, times and observer version.  A redacted copy that makes the
  * record too large is left out; its digest stays.  id_out may be NULL. */
@@ -36,8 +46,9 @@ void journal_append(struct loop *loop, struct arena *arena, struct ref scope,
 bool journal_commit_heads(struct loop *loop, struct arena *arena,
                           bool always);
 
-/* "ESTATE/platform" or "ESTATE/TENANT"; false when it does not fit. */
-bool journal_origin(const char *estate, const char *log,
+/* "ESTATE/platform" or "ESTATE/TENANT", with an epoch "ESTATE~EPOCH/...";
+ * false when it does not fit. */
+bool journal_origin(const char *estate, int64_t epoch, const char *log,
                     char origin[RECORD_ORIGIN_MAX]);
 /* Entries in the log of that id text; 0 when there is no such log. */
 uint64_t journal_size(const struct journal *journal, const char *id);

@@ -112,6 +112,14 @@ parse_mono(const struct store_counter *counter)
     return strtoll(text + size + 1, NULL, 10);
 }
 
+static void
+take_restore(struct load *load, const struct store_counter *counter)
+{
+    load->restored = counter->value != 0;
+    if (counter->bytes != NULL && counter->size < sizeof(load->source))
+        memcpy(load->source, counter->bytes, counter->size);
+}
+
 static int
 take_counter(void *context, const struct store_counter *counter,
              struct error *err)
@@ -129,6 +137,11 @@ take_counter(void *context, const struct store_counter *counter,
         enum kind kind = schema_find(counter->name + 8);
 
         loader->load->deleted[kind] = (uint64_t)counter->value;
+    } else if (strcmp(counter->name, STORE_RESTORE) == 0) {
+        take_restore(loader->load, counter);
+    } else if (strncmp(counter->name, "epoch:", 6) == 0) {
+        return journal_load_epoch(loader->load->journal, counter->name + 6,
+                                  counter->value, err);
     } else if (strncmp(counter->name, "log:", 4) == 0) {
         return journal_load(loader->load->journal, counter->name + 4,
                             (uint64_t)counter->value, counter->bytes,

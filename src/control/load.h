@@ -2,6 +2,7 @@
 #ifndef CONTROL_LOAD_H
 #define CONTROL_LOAD_H
 
+#include "base/digest.h"
 #include "core/world.h"
 #include "store/store.h"
 
@@ -22,6 +23,8 @@ struct load {
     int64_t clock_ms;      /* the platform's time at the last commit, 0 */
     int64_t clock_mono_ms; /* the monotonic clock then; -1: another boot */
     uint64_t deleted[KIND_COUNT]; /* loop_deleted */
+    bool restored;         /* a copy that was put back: not yet declared */
+    char source[DIGEST_TEXT_MAX]; /* digest of the backup, "": unknown */
 };
 
 int load_world(struct load *load, struct store_reader *reader,

@@ -573,6 +573,8 @@ load_all(struct loop *loop, struct error *err)
     store_reader_close(reader);
     if (rc != 0)
         return error_prefix(err, "load");
+    loop->restored = load.restored;
+    memcpy(loop->source, load.source, sizeof(loop->source));
     start_clock(loop, &load);
     memcpy(loop->deleted, load.deleted, sizeof(loop->deleted));
     start_feed(loop);
@@ -668,6 +670,13 @@ loop_close(struct loop *loop)
     (void)pthread_mutex_destroy(&loop->lock);
     free(loop->where);
     free(loop);
+}
+
+bool
+loop_restored(const struct loop *loop, const char **source_out)
+{
+    *source_out = loop->source[0] != '\0' ? loop->source : NULL;
+    return loop->restored;
 }
 
 int

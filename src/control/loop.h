@@ -192,6 +192,10 @@ struct loop_stats {
 };
 void loop_stats(const struct loop *loop, struct loop_stats *out);
 
+/* Was the store, as it was opened, a copy that was put back?  *source_out: hex
+ * digest of the backup, NULL: not known. */
+bool loop_restored(const struct loop *loop, const char **source_out);
+
 /* A read-only session of the same store, for a thread of one's own. */
 int loop_reader(const struct loop *loop, struct store_reader **reader_out,
                 struct error *err);

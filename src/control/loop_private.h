@@ -55,6 +55,8 @@ struct loop {
     int64_t epoch;
     int64_t fact_sequence;
     uint64_t deleted[KIND_COUNT]; /* loop_deleted */
+    bool restored; /* from a copy that nobody declared yet */
+    char source[DIGEST_TEXT_MAX];
     struct loop_timer timers[LOOP_TIMERS];
     size_t timer_count;
     struct loop_hook hooks[LOOP_HOOKS];

@@ -20,6 +20,7 @@
 struct log {
     char id[ID_TEXT_MAX];
     uint64_t committed; /* entries in the store */
+    int64_t epoch;
     bool is_platform;
     bool open;
     struct audit_dir files;
@@ -44,27 +45,37 @@ struct outbox {
 
 /* --- which logs are there, and how long are they? --- */
 
+static struct log *
+get_log(struct outbox *outbox, const char *id)
+{
+    struct log *log;
+
+    HASH_FIND_STR(outbox->logs, id, log);
+    if (log != NULL)
+        return log;
+    log = memory_new(1, sizeof(*log));
+    (void)snprintf(log->id, sizeof(log->id), "%s", id);
+    log->is_platform = strncmp(id, "pl_", 3) == 0;
+    if (log->is_platform)
+        outbox->platform = log;
+    HASH_ADD_STR(outbox->logs, id, log);
+    return log;
+}
+
 static int
 take_size(void *context, const struct store_counter *counter,
           struct error *err)
 {
     struct outbox *outbox = context;
-    const char *id = counter->name + 4;
-    struct log *log;
+    const char *colon = strchr(counter->name, ':');
 
     (void)err;
-    if (strncmp(counter->name, "log:", 4) != 0 || strlen(id) >= ID_TEXT_MAX)
+    if (colon == NULL || strlen(colon + 1) >= ID_TEXT_MAX)
         return 0;
-    HASH_FIND_STR(outbox->logs, id, log);
-    if (log == NULL) {
-        log = memory_new(1, sizeof(*log));
-        (void)snprintf(log->id, sizeof(log->id), "%s", id);
-        log->is_platform = strncmp(id, "pl_", 3) == 0;
-        if (log->is_platform)
-            outbox->platform = log;
-        HASH_ADD_STR(outbox->logs, id, log);
-    }
-    log->committed = (uint64_t)counter->value;
+    if (strncmp(counter->name, "log:", 4) == 0)
+        get_log(outbox, colon + 1)->committed = (uint64_t)counter->value;
+    else if (strncmp(counter->name, "epoch:", 6) == 0)
+        get_log(outbox, colon + 1)->epoch = counter->value;
     return 0;
 }
 
@@ -143,7 +154,7 @@ open_log(struct outbox *outbox, struct log *log, struct error *err)
 
     if (log->open)
         return 0;
-    if (!journal_origin(outbox->platform->id, log->id, origin))
+    if (!journal_origin(outbox->platform->id, log->epoch, log->id, origin))
         return error_set(err, ERROR_INTERNAL, "the origin is too long");
     if (audit_dir_open(&log->files, outbox->directory, origin, err) != 0)
         return -1;
@@ -186,7 +197,8 @@ ask_signer(struct outbox *outbox, struct log *log, struct error *err)
     if (head.size > log->files.tree.size)
         return error_set(err, ERROR_VERIFY,
                          "the signer vouched for %llu records, %llu are "
-                         "there",
+                         "there: the store was set back without a declared "
+                         "restore (bulkheadd --restore)",
                          (unsigned long long)head.size,
                          (unsigned long long)log->files.tree.size);
     log->vouched = head.size;

@@ -70,9 +70,12 @@ static void
 tick_schedule(struct loop *loop, void *data)
 {
     struct tick *tick = data;
+    const struct world *world = loop_world(loop);
+    const struct platform *platform =
+        world_platform(world, world_platform_ref(world));
     int64_t start_us = clock_mono_us();
 
-    if (ref_is_none(world_platform_ref(loop_world(loop))))
+    if (platform == NULL || platform->observing)
         return;
     while (schedule_one(loop, tick))
         if (clock_mono_us() - start_us > SLICE_US) {

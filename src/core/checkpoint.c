@@ -29,6 +29,47 @@ checkpoint_origin_valid(const char *origin)
     return size > 0;
 }
 
+static size_t
+estate_size(const char *origin)
+{
+    return strcspn(origin, "~/");
+}
+
+static const char *
+name_of(const char *origin)
+{
+    const char *slash = strrchr(origin, '/');
+
+    return slash == NULL ? origin : slash;
+}
+
+int64_t
+checkpoint_epoch(const char *origin)
+{
+    const char *at = origin + estate_size(origin);
+    int64_t epoch = 0;
+
+    if (*at != '~')
+        return 0;
+    if (at[1] < '1' || at[1] > '9')
+        return -1;
+    for (at++; *at >= '0' && *at <= '9'; at++) {
+        if (epoch > INT64_MAX / 10 - 1)
+            return -1;
+        epoch = 10 * epoch + (*at - '0');
+    }
+    return *at == '/' ? epoch : -1;
+}
+
+bool
+checkpoint_same_log(const char *a, const char *b)
+{
+    size_t size = estate_size(a);
+
+    return size == estate_size(b) && memcmp(a, b, size) == 0 &&
+           strcmp(name_of(a), name_of(b)) == 0;
+}
+
 bool
 checkpoint_is_platform(const char *origin)
 {

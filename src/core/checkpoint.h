@@ -44,6 +44,11 @@ struct checkpoint_key {
 
 /* 1 to RECORD_ORIGIN_MAX - 1 printable ASCII characters, no space, no '+'. */
 bool checkpoint_origin_valid(const char *origin);
+/* Each restore from a backup begins an epoch: "ESTATE~EPOCH/NAME", larger ones
+ * later.  The epoch, 0 for the first, -1 when it is malformed. */
+int64_t checkpoint_epoch(const char *origin);
+/* Is it one log, whatever the epochs? */
+bool checkpoint_same_log(const char *a, const char *b);
 /* The log of the platform itself, which commits the heads of the others. */
 bool checkpoint_is_platform(const char *origin);
 

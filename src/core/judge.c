@@ -41,7 +41,8 @@ session_is_alive(const struct session *session, struct ref subject,
                  int64_t now_ms)
 {
     return session != NULL && ref_equal(session->object.parent, subject) &&
-           session->revoked_ms == 0 && now_ms < session->expires_ms;
+           session->revoked_ms == 0 && session->held_ms == 0 &&
+           now_ms < session->expires_ms;
 }
 
 static bool
@@ -49,7 +50,8 @@ key_is_alive(const struct apikey *key, struct ref subject, const char *source,
              int64_t now_ms)
 {
     return key != NULL && ref_equal(key->object.parent, subject) &&
-           key->revoked_ms == 0 && now_ms < key->expires_ms &&
+           key->revoked_ms == 0 && key->held_ms == 0 &&
+           now_ms < key->expires_ms &&
            network_match(key->sources, source);
 }
 

@@ -66,6 +66,8 @@ struct platform {
                                expect.h */
     int64_t expected_upto;  /* seq of the newest workload that is counted */
     int64_t expected_count; /* submissions that are counted */
+    int64_t restored_ms; /* put back from a backup then: the epoch */
+    bool observing; /* until somebody confirms: look on, start nothing */
     /* derived */
     uint64_t scope_revision;
 };
@@ -103,6 +105,7 @@ struct node { /* below a pool */
     int64_t refusals;   /* starts that failed since one succeeded */
     int64_t refused_tenant; /* number of whose was the first of them */
     bool refused_several;   /* another tenant's was among them */
+    struct blob *orphans; /* core/orphan.h; null: none */
     /* derived */
     int64_t seen_ms; /* last message; not stored at each heartbeat */
     int64_t used_cpu_milli;
@@ -251,6 +254,7 @@ struct apikey { /* below its subject: user or serviceaccount */
     char sources[TEXT_MAX_SIZE]; /* "": any; CIDRs, comma separated */
     int64_t expires_ms;
     int64_t revoked_ms;
+    int64_t held_ms; /* since a restore, until somebody looked at it */
     /* derived */
     int64_t used_ms; /* last use */
 };
@@ -261,6 +265,7 @@ struct session { /* below a user */
     int64_t expires_ms;
     int64_t proved_ms; /* last password proof: step-up */
     int64_t revoked_ms;
+    int64_t held_ms; /* since a restore, until somebody looked at it */
 };
 
 struct role { /* below the platform or a tenant */

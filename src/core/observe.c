@@ -8,6 +8,7 @@
 #include "core/cut.h"
 #include "core/lifecycle.h"
 #include "core/observe_cards.h"
+#include "core/orphan.h"
 #include "core/refusal.h"
 #include "core/usage.h"
 
@@ -182,15 +183,27 @@ take_state(struct changes *changes, struct ref node, struct ref ref,
     }
 }
 
+/* What is somebody else's is no orphan: then the node lies. */
+static bool
+is_orphan(const struct changes *changes, struct ref node, const char *text,
+          int64_t incarnation)
+{
+    return orphan_expected(changes->world) &&
+           orphan_is(changes->world, node, text, incarnation);
+}
+
 static size_t
 observe_instance(struct changes *changes, struct ref node,
                  const struct report_instance *fact)
 {
     bool late;
-    struct ref ref = find_instance(changes, node, fact->instance,
-                                   fact->incarnation, &late);
+    struct ref ref;
     size_t refused;
 
+    if (is_orphan(changes, node, fact->instance, fact->incarnation))
+        return 0;
+    ref = find_instance(changes, node, fact->instance, fact->incarnation,
+                        &late);
     if (ref_is_none(ref))
         return 1;
     if (late)
@@ -240,8 +253,11 @@ observe_instances(struct changes *changes, struct ref node,
 
     for (size_t i = 0; i < report->instance_count; i++)
         refused += observe_instance(changes, node, &report->instances[i]);
-    if (report->instances_known)
+    if (report->instances_known) {
         find_vanished(changes, node, report);
+        if (orphan_expected(changes->world))
+            orphan_observe(changes, node, report);
+    }
     if (report->instances_known && refused == 0) {
         alarm_clear(changes, node, "report.instance");
         alarm_clear(changes, node, "report.incarnation");
@@ -288,10 +304,13 @@ observe_release(struct changes *changes, struct ref node,
                 const struct report_release *fact)
 {
     bool late;
-    struct ref ref = find_instance(changes, node, fact->instance,
-                                   fact->incarnation, &late);
     const struct instance *instance;
+    struct ref ref;
 
+    if (is_orphan(changes, node, fact->instance, fact->incarnation))
+        return 0;
+    ref = find_instance(changes, node, fact->instance, fact->incarnation,
+                        &late);
     if (ref_is_none(ref))
         return 1;
     if (late)

@@ -21,7 +21,9 @@
  *                      one of its cards
  *   report.card        a card that another node has, or that changed its make
  *
- * Late and repeated facts are taken and change nothing.
+ * Late and repeated facts are taken and change nothing.  On a platform that
+ * was restored from a backup, what it does not know is an orphan instead
+ * (core/orphan.h).
  */
 
 /* Returns how many facts were refused. */

@@ -77,6 +77,8 @@ struct report_instance {
     int64_t cpu_us;          /* used so far by this incarnation */
     int64_t checkpoint_step; /* -1: none seen */
     int64_t checkpoint_ms;
+    const char *const *cards; /* UUIDs that it has, as far as they are known */
+    size_t card_count;
 };
 
 /* No process of that incarnation is left, and none on the cards it had. */

@@ -134,6 +134,9 @@ static const struct field platform_fields[] = {
            "newest workload that is counted in it"),
     AMOUNT(platform, expected_count, FIELD_PLATFORM,
            "submissions that placement has learnt from"),
+    TIME(platform, restored_ms, 0, "put back from a backup"),
+    BOOL(platform, observing, 0,
+         "restored, not yet confirmed: nothing is started"),
 };
 static const struct field pool_fields[] = {
     ENUM(pool, kind, C, pool_kind_names, "who may use it"),
@@ -158,6 +161,8 @@ static const struct field node_fields[] = {
     AMOUNT(node, refused_tenant, FIELD_PLATFORM,
            "number of the tenant of the first of them"),
     BOOL(node, refused_several, FIELD_PLATFORM, "another's was among them"),
+    DOC(node, orphans, FIELD_PLATFORM,
+        "containers that a restored platform does not know"),
 };
 static const struct field jointoken_fields[] = {
     BYTES(jointoken, digest, FIELD_SECRET | FIELD_UNIQUE, "of the token"),
@@ -258,12 +263,14 @@ static const struct field apikey_fields[] = {
     TEXT(apikey, sources, C, "only from these networks"),
     TIME(apikey, expires_ms, C, "not usable from then on"),
     TIME(apikey, revoked_ms, 0, "not usable since"),
+    TIME(apikey, held_ms, 0, "not usable before a review, since"),
 };
 static const struct field session_fields[] = {
     BYTES(session, digest, FIELD_SECRET | FIELD_UNIQUE, "of the token"),
     TIME(session, expires_ms, 0, "not usable from then on"),
     TIME(session, proved_ms, 0, "last proof of identity"),
     TIME(session, revoked_ms, 0, "not usable since"),
+    TIME(session, held_ms, 0, "not usable before a review, since"),
 };
 static const struct field role_fields[] = {
     VERBS(role, verbs, C | U | R, "what it allows"),

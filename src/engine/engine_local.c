@@ -105,6 +105,25 @@ state_of(const char *text)
 }
 
 static void
+read_cards(struct arena *arena, const json_t *list,
+           struct report_instance *out)
+{
+    size_t count = json_array_size(list);
+    const char **uuids;
+
+    if (count > REPORT_CARDS_MAX)
+        count = REPORT_CARDS_MAX;
+    uuids = arena_alloc(arena, (count + 1) * sizeof(*uuids));
+    for (size_t i = 0; i < count; i++) {
+        const char *uuid = json_string_value(json_array_get(list, i));
+
+        if (uuid != NULL)
+            uuids[out->card_count++] = arena_strdup(arena, uuid);
+    }
+    out->cards = uuids;
+}
+
+static void
 read_record(struct arena *arena, const json_t *record,
             struct report_instance *out)
 {
@@ -120,6 +139,7 @@ read_record(struct arena *arena, const json_t *record,
         .cpu_us = number_of(record, "cpu_us"),
         .checkpoint_step = -1,
     };
+    read_cards(arena, json_object_get(record, "cards"), out);
     if (json_is_object(checkpoint)) {
         out->checkpoint_step = number_of(checkpoint, "step");
         out->checkpoint_ms = number_of(checkpoint, "time_ms");

@@ -20,7 +20,7 @@ static const struct codec_field instance_fields[] = {
     CODEC_FIELD(struct order_instance, instance, CODEC_ID, 0, ID_MAX),
     CODEC_FIELD(struct order_instance, incarnation, CODEC_INT, 1,
                 NUMBER_MAX),
-    CODEC_FIELD(struct order_instance, tenant, CODEC_INT, 1, 4095),
+    CODEC_FIELD(struct order_instance, tenant, CODEC_INT, 0, 4095),
     CODEC_WORDS(struct order_instance, want, want_words),
     CODEC_FIELD(struct order_instance, reason, CODEC_TEXT, 0, 63),
     CODEC_FIELD(struct order_instance, deadline_ms, CODEC_INT, 0,

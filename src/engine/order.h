@@ -54,7 +54,7 @@ enum order_want { ORDER_RUN, ORDER_NOTICE, ORDER_STOP };
 struct order_instance {
     const char *instance;
     int64_t incarnation;
-    int64_t tenant; /* number */
+    int64_t tenant; /* number; 0: nobody's, to be stopped */
     enum order_want want;
     const char *reason;  /* of notice and stop */
     int64_t deadline_ms; /* notice: stop after it, control plane's time */

@@ -67,6 +67,7 @@ static const struct codec_field instance_fields[] = {
                 NUMBER_MAX),
     CODEC_FIELD(struct report_instance, checkpoint_ms, CODEC_INT, 0,
                 NUMBER_MAX),
+    { .name = "cards", .type = CODEC_MINE },
 };
 static const struct codec instance_codec =
     CODEC(struct report_instance, instance_fields);
@@ -123,6 +124,17 @@ static const struct codec_field sync_fields[] = {
 static const struct codec sync_codec = CODEC(struct sync, sync_fields);
 
 static void
+write_instance(json_t *item, const void *record)
+{
+    const struct report_instance *instance = record;
+
+    if (instance->card_count > 0)
+        (void)json_object_set_new(item, "cards",
+                                  codec_write_ids(instance->cards,
+                                                  instance->card_count));
+}
+
+static void
 write_release(json_t *item, const void *record)
 {
     const struct report_release *release = record;
@@ -164,7 +176,7 @@ write_lists(json_t *object, const struct report *report)
         object, "instances",
         report->instances_known
             ? codec_write_list(&instance_codec, report->instances,
-                               report->instance_count, NULL)
+                               report->instance_count, write_instance)
             : json_null());
     (void)json_object_set_new(
         object, "releases",
@@ -191,6 +203,18 @@ sync_write(struct buffer *out, const struct sync *sync)
                               json_integer(MESSAGE_PROTOCOL));
     write_lists(object, &sync->report);
     json_write(out, object);
+}
+
+static int
+read_instance(struct arena *arena, const json_t *item, void *record,
+              struct error *err)
+{
+    struct report_instance *instance = record;
+
+    if (json_object_get(item, "cards") == NULL)
+        return 0;
+    return codec_read_ids(arena, item, "cards", REPORT_CARDS_MAX, 63,
+                          &instance->cards, &instance->card_count, err);
 }
 
 static int
@@ -231,7 +255,8 @@ static const struct codec_list card_list = { "cards", &card_codec,
                                              REPORT_CARDS_MAX, NULL };
 static const struct codec_list instance_list = { "instances",
                                                  &instance_codec,
-                                                 REPORT_INSTANCES_MAX, NULL };
+                                                 REPORT_INSTANCES_MAX,
+                                                 read_instance };
 static const struct codec_list release_list = { "releases", &release_codec,
                                                 REPORT_INSTANCES_MAX,
                                                 read_release };

@@ -75,6 +75,52 @@ head_read(const struct signer *signer, const char *origin,
     return 0;
 }
 
+/* Of all epochs of a log: the last that was begun, beside its heads. */
+static void
+epoch_path(struct buffer *out, const struct signer *signer,
+           const char *origin)
+{
+    char first[RECORD_ORIGIN_MAX];
+    size_t estate = strcspn(origin, "~/");
+    const char *slash = strrchr(origin, '/');
+
+    (void)snprintf(first, sizeof(first), "%.*s%s", (int)estate, origin,
+                   slash != NULL ? slash : "");
+    head_path(out, signer, first);
+    buffer_add_text(out, ".epoch");
+}
+
+static int
+epoch_read(const struct signer *signer, const char *origin,
+           int64_t *epoch_out, struct error *err)
+{
+    scoped_buffer path = { 0 }, text = { 0 };
+    char *end;
+    int64_t epoch;
+
+    epoch_path(&path, signer, origin);
+    *epoch_out = 0;
+    if (file_read(path.bytes, 64, &text, err) != 0)
+        return err->code == ERROR_NOT_FOUND ? 0 : -1;
+    epoch = strtoll(buffer_text(&text), &end, 10);
+    if (epoch <= 0 || *end != '\n')
+        return error_set(err, ERROR_INTERNAL,
+                         "the epoch of this log is damaged");
+    *epoch_out = epoch;
+    return 0;
+}
+
+static int
+epoch_write(const struct signer *signer, const char *origin, int64_t epoch,
+            struct error *err)
+{
+    scoped_buffer path = { 0 }, text = { 0 };
+
+    epoch_path(&path, signer, origin);
+    buffer_printf(&text, "%" PRId64 "\n", epoch);
+    return file_write(path.bytes, text.bytes, text.size, 0600, err);
+}
+
 static int
 head_write(const struct signer *signer, const struct checkpoint *next,
            struct error *err)
@@ -173,7 +219,8 @@ refuse_step(const struct checkpoint *last, const struct request *request,
         return false;
     if (next->size < last->size)
         refuse(answer, "rollback",
-               "size %" PRIu64 " is below %" PRIu64 ", which was signed",
+               "size %" PRIu64 " is below %" PRIu64 ", which was signed; a "
+               "restore has to be declared",
                next->size, last->size);
     else if (next->size == last->size)
         refuse(answer, "fork", "another root of size %" PRIu64 " was signed",
@@ -192,6 +239,32 @@ refuse_step(const struct checkpoint *last, const struct request *request,
     return true;
 }
 
+/* A restore that was declared begins a later epoch of a log; from its first
+ * head on the earlier one is over, whoever goes on with it.  True when the
+ * answer is a refusal. */
+static bool
+refuse_epoch(const struct signer *signer, const char *origin,
+             struct buffer *answer)
+{
+    int64_t epoch = checkpoint_epoch(origin), begun;
+    struct error err;
+
+    if (epoch < 0) {
+        refuse(answer, "malformed", "the epoch of the log is no number");
+        return true;
+    }
+    if (epoch_read(signer, origin, &begun, &err) != 0 ||
+        (epoch > begun && epoch_write(signer, origin, epoch, &err) != 0)) {
+        refuse(answer, "failed", "%s", err.text);
+        return true;
+    }
+    CRASH_POINT("signer.begun");
+    if (epoch < begun)
+        refuse(answer, "superseded",
+               "the log was restored: epoch %" PRId64 " began", begun);
+    return epoch < begun;
+}
+
 static void
 answer_sign(const struct signer *signer, const struct request *request,
             struct buffer *answer)
@@ -203,7 +276,8 @@ answer_sign(const struct signer *signer, const struct request *request,
         refuse(answer, "failed", "%s", err.text);
         return;
     }
-    if (refuse_step(&last, request, answer))
+    if (refuse_step(&last, request, answer) ||
+        refuse_epoch(signer, request->next.origin, answer))
         return;
     CRASH_POINT("signer.checked");
     if (request->next.size > last.size &&

@@ -27,6 +27,8 @@
  *       fork       the same size as signed last, with another root
  *       stale      OLD-SIZE is not the size signed last; the sentence says it
  *       proof      the proof does not hold
+ *       superseded a later epoch of the log was signed (core/checkpoint.h): a
+ *                  restore was declared, and its log goes on under that name
  *       failed     the state cannot be read or written
  *
  * The head is on disk before its signature leaves, so after a crash the same

@@ -107,6 +107,7 @@ refusal(const char *answer, struct error *err)
         enum error_code code;
     } codes[] = { { "rollback", ERROR_VERIFY }, { "fork", ERROR_VERIFY },
                   { "proof", ERROR_VERIFY },    { "stale", ERROR_CONFLICT },
+                  { "superseded", ERROR_VERIFY },
                   { "malformed", ERROR_INVALID } };
     enum error_code code = ERROR_INTERNAL;
     const char *name = answer + strlen("refused ");

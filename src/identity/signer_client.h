@@ -15,7 +15,7 @@
  * Both calls connect to the signer's Unix socket, ask once and wait at most
  * timeout_ms.  Errors: ERROR_BUSY when it cannot be reached in time (ask
  * again: the same head gets the same answer), ERROR_VERIFY when it refuses a
- * rollback, a fork or a proof, ERROR_CONFLICT when old_size is not the size it
+ * rollback, a fork, a proof or an epoch that is over, ERROR_CONFLICT when old_size is not the size it
  * signed last (ask signer_head), ERROR_INTERNAL when its state is damaged.
  */
 

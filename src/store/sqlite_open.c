@@ -8,11 +8,6 @@
 #include "base/buffer.h"
 #include "store/store_sqlite.h"
 
-/* The migrations, in order; user_version counts those that were applied. */
-extern const char sql_0001_init_start[];
-static const char *const migrations[] = { sql_0001_init_start };
-#define MIGRATIONS ((int64_t)(sizeof(migrations) / sizeof(migrations[0])))
-
 /* A whole check of a larger file would make a restart slow; its pages are
  * checked as they are read. */
 #define CHECK_PAGES_MAX 16384
@@ -22,7 +17,7 @@ sqlite_path(const char *directory)
 {
     struct buffer path = { 0 };
 
-    buffer_printf(&path, "%s/bulkhead.db", directory);
+    buffer_printf(&path, "%s/" SQLITE_FILE, directory);
     return path.bytes;
 }
 
@@ -54,20 +49,31 @@ sqlite_int(sqlite3 *db, const char *sql, int64_t *out, struct error *err)
     return 0;
 }
 
-static int
-check_text(sqlite3 *db, const char *sql, const char *wanted,
-           struct error *err)
+int
+sqlite_text(sqlite3 *db, const char *sql, char *text, size_t room,
+            struct error *err)
 {
     sqlite3_stmt *statement;
-    char text[200] = "";
 
+    text[0] = '\0';
     if (sqlite3_prepare_v2(db, sql, -1, &statement, NULL) != SQLITE_OK)
         return error_set(err, ERROR_INTERNAL, "store: %s: %s", sql,
                          sqlite3_errmsg(db));
     if (sqlite3_step(statement) == SQLITE_ROW)
-        (void)snprintf(text, sizeof(text), "%s",
+        (void)snprintf(text, room, "%s",
                        (const char *)sqlite3_column_text(statement, 0));
     sqlite3_finalize(statement);
+    return 0;
+}
+
+static int
+check_text(sqlite3 *db, const char *sql, const char *wanted,
+           struct error *err)
+{
+    char text[200];
+
+    if (sqlite_text(db, sql, text, sizeof(text), err) != 0)
+        return -1;
     if (strcmp(text, wanted) != 0)
         return error_set(err, ERROR_INTERNAL, "store: %s says \"%s\", not %s",
                          sql, text, wanted);
@@ -106,83 +112,6 @@ sqlite_bind(sqlite3_stmt *statement, int place, const struct value *value)
         break;
     }
     return rc == SQLITE_OK ? 0 : -1;
-}
-
-/* Is the file ours, and of a schema that this program knows? */
-static int
-check_identity(sqlite3 *db, int64_t *version_out, struct error *err)
-{
-    int64_t application, version, tables;
-
-    if (sqlite_int(db, "PRAGMA application_id", &application, err) != 0 ||
-        sqlite_int(db, "PRAGMA user_version", &version, err) != 0 ||
-        sqlite_int(db, "SELECT COUNT(*) FROM sqlite_schema", &tables, err) !=
-            0)
-        return -1;
-    if (version > MIGRATIONS)
-        return error_set(err, ERROR_INTERNAL,
-                         "store: its schema %lld is newer than %lld, which "
-                         "this program knows",
-                         (long long)version, (long long)MIGRATIONS);
-    if ((tables > 0 || version > 0) && application != SQLITE_APPLICATION)
-        return error_set(err, ERROR_INTERNAL,
-                         "store: the file is another program's");
-    *version_out = version;
-    return 0;
-}
-
-/* A whole copy beside the file, before its schema changes. */
-static int
-backup(sqlite3 *db, const char *path, int64_t version, struct error *err)
-{
-    struct buffer target = { 0 };
-    char *sql;
-    int rc;
-
-    buffer_printf(&target, "%s.schema-%lld.backup", path,
-                  (long long)version);
-    (void)unlink(buffer_text(&target));
-    sql = sqlite3_mprintf("VACUUM INTO %Q", buffer_text(&target));
-    rc = sqlite_run(db, sql, err);
-    if (rc == 0 && chmod(buffer_text(&target), 0600) != 0)
-        rc = error_set(err, ERROR_INTERNAL, "store: backup: mode");
-    sqlite3_free(sql);
-    buffer_release(&target);
-    return rc;
-}
-
-static int
-migrate_to(sqlite3 *db, int64_t version, struct error *err)
-{
-    char marks[128];
-
-    (void)snprintf(marks, sizeof(marks),
-                   "PRAGMA application_id = %lld; PRAGMA user_version = %lld",
-                   (long long)SQLITE_APPLICATION, (long long)version);
-    if (sqlite_run(db, migrations[version - 1], err) != 0)
-        return -1;
-    return sqlite_run(db, marks, err);
-}
-
-static int
-migrate(sqlite3 *db, const char *path, struct error *err)
-{
-    int64_t version = 0;
-
-    if (check_identity(db, &version, err) != 0)
-        return -1;
-    if (version == MIGRATIONS)
-        return 0;
-    if (version > 0 && backup(db, path, version, err) != 0)
-        return -1;
-    if (sqlite_run(db, "BEGIN EXCLUSIVE", err) != 0)
-        return -1;
-    for (int64_t next = version + 1; next <= MIGRATIONS; next++)
-        if (migrate_to(db, next, err) != 0) {
-            (void)sqlite_run(db, "ROLLBACK", &(struct error){ 0 });
-            return error_prefix(err, "migration %lld", (long long)next);
-        }
-    return sqlite_run(db, "COMMIT", err);
 }
 
 static int
@@ -232,7 +161,7 @@ sqlite_open_writer(const char *directory, sqlite3 **db_out,
     else if (configure(*db_out, err) != 0 || check_pages(*db_out, err) != 0)
         rc = -1;
     else
-        rc = migrate(*db_out, path, err);
+        rc = sqlite_migrate(*db_out, path, err);
     (void)umask(mask);
     free(path);
     return rc;

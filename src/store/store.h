@@ -51,6 +51,18 @@ struct store_position {
     int64_t revision; /* commits so far */
 };
 
+/* Of a copy: what it has.  Stale copies in a store's directory begin so. */
+#define STORE_COPY_PREFIX "copy-"
+struct store_copy {
+    struct store_position position;
+    int64_t schema;
+};
+
+/* A counter that copies have and stores in use have not: this one was put
+ * back.  Its bytes are the digest of the backup, none when a copy was used
+ * as it is. */
+#define STORE_RESTORE "restore"
+
 struct store;        /* the writing session */
 struct store_reader; /* a read-only session; one thread at a time */
 
@@ -58,6 +70,13 @@ struct store_reader; /* a read-only session; one thread at a time */
  * suite). */
 struct store_ops {
     const char *name;
+    const char *file; /* of the database below its directory */
+    /* Writes a marked copy of one committed state to a path that is not
+     * there, beside the writer. */
+    int (*copy)(const char *where, const char *target,
+                struct store_copy *copy_out, struct error *err);
+    /* Says in a copy which backup it came from. */
+    int (*mark)(const char *copy, const char *digest, struct error *err);
     /* Creates the store when there is none, migrates it forward inside one
      * transaction after writing a backup beside it, checks its integrity
      * marks and takes a new epoch. */

@@ -81,7 +81,8 @@ prepare_all(struct store *store, struct error *err)
                 &store->fence, err) != 0)
         return -1;
     return prepare(db,
-                   "INSERT INTO counter VALUES (?1, ?2, ?3) "
+                   "INSERT INTO counter (name, value, bytes) "
+                   "VALUES (?1, ?2, ?3) "
                    "ON CONFLICT (name) DO UPDATE "
                    "SET value = excluded.value, bytes = excluded.bytes",
                    &store->counter, err);
@@ -122,6 +123,7 @@ sqlite_store_open(const char *where, struct store **store_out,
     struct store *store = memory_new(1, sizeof(*store));
 
     store->head.ops = &store_sqlite;
+    sqlite_copy_sweep(where);
     if (file_make_directory(where, 0700, err) != 0 ||
         sqlite_open_writer(where, &store->db, err) != 0 ||
         take_epoch(store, err) != 0 || prepare_all(store, err) != 0) {
@@ -242,6 +244,9 @@ sqlite_store_position(struct store *store, struct store_position *out,
 
 const struct store_ops store_sqlite = {
     .name = "sqlite",
+    .file = SQLITE_FILE,
+    .copy = sqlite_copy,
+    .mark = sqlite_mark,
     .open = sqlite_store_open,
     .close = sqlite_store_close,
     .commit = sqlite_store_commit,

@@ -11,6 +11,7 @@
  * store_sqlite.c puts together (sqlite_open.c, sqlite_reader.c).
  */
 
+#define SQLITE_FILE "bulkhead.db"
 #define SQLITE_APPLICATION INT64_C(0x42554c4b) /* "BULK" in the file's head */
 
 /* The connection that writes and checkpoints: WAL, synchronous=FULL, at the
@@ -22,6 +23,16 @@ int sqlite_run(sqlite3 *db, const char *sql, struct error *err);
 /* The first column of the first row as a number. */
 int sqlite_int(sqlite3 *db, const char *sql, int64_t *out,
                struct error *err);
+/* The same as text, "" when there is no row. */
+int sqlite_text(sqlite3 *db, const char *sql, char *text, size_t room,
+                struct error *err);
+/* Brings an open database to the newest schema in one transaction, after a
+ * copy beside it.  A schema that is newer by one is left as it is; one that is
+ * newer still, or that was made by an edited migration, is ERROR_UNSUPPORTED. */
+int sqlite_migrate(sqlite3 *db, const char *path, struct error *err);
+int64_t sqlite_schema_known(void);
+/* The text of a migration, from 1; NULL when there is none. */
+const char *sqlite_migration(int64_t number);
 int sqlite_position(sqlite3 *db, struct store_position *out,
                     struct error *err);
 /* 0 or -1; text stays the caller's. */
@@ -31,6 +42,13 @@ int sqlite_bind(sqlite3_stmt *statement, int place,
 char *sqlite_path(const char *directory);
 
 /* struct store_ops */
+int sqlite_copy(const char *where, const char *target,
+                struct store_copy *copy_out, struct error *err);
+int sqlite_mark(const char *copy, const char *digest, struct error *err);
+/* Removes copies that a killed backup left. */
+void sqlite_copy_sweep(const char *where);
+/* A whole copy of an open database, marked, readable by its owner alone. */
+int sqlite_copy_into(sqlite3 *db, const char *target, struct error *err);
 int sqlite_reader_open(const char *where, struct store_reader **reader_out,
                        struct error *err);
 void sqlite_reader_close(struct store_reader *reader);

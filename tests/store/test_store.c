@@ -288,6 +288,7 @@ test_commit_at_another_revision_is_refused(void **state)
     assert_names(fixture, "");
 }
 
+/* [S44] Who lost its place writes nothing, however late it comes. */
 static void
 test_writer_of_an_older_epoch_is_refused(void **state)
 {

@@ -6,6 +6,10 @@ CREATE TABLE "store" (
     "revision" INTEGER NOT NULL
 ) STRICT;
 INSERT INTO "store" VALUES (1, 0, 0);
+CREATE TABLE "migration" (
+    "number" INTEGER PRIMARY KEY,
+    "digest" TEXT NOT NULL
+) STRICT;
 CREATE TABLE "counter" (
     "name" TEXT NOT NULL PRIMARY KEY,
     "value" INTEGER NOT NULL,
@@ -38,6 +42,8 @@ CREATE TABLE "platform" (
     "expected" TEXT,
     "expected_upto" INTEGER,
     "expected_count" INTEGER,
+    "restored_ms" INTEGER,
+    "observing" INTEGER,
     "live" INTEGER NOT NULL DEFAULT 1
 ) STRICT;
 CREATE TABLE "pool" (
@@ -77,6 +83,7 @@ CREATE TABLE "node" (
     "refusals" INTEGER,
     "refused_tenant" INTEGER,
     "refused_several" INTEGER,
+    "orphans" TEXT,
     "live" INTEGER NOT NULL DEFAULT 1
 ) STRICT;
 CREATE TABLE "card" (
@@ -269,6 +276,7 @@ CREATE TABLE "apikey" (
     "sources" TEXT,
     "expires_ms" INTEGER,
     "revoked_ms" INTEGER,
+    "held_ms" INTEGER,
     "live" INTEGER NOT NULL DEFAULT 1
 ) STRICT;
 CREATE TABLE "session" (
@@ -284,6 +292,7 @@ CREATE TABLE "session" (
     "expires_ms" INTEGER,
     "proved_ms" INTEGER,
     "revoked_ms" INTEGER,
+    "held_ms" INTEGER,
     "live" INTEGER NOT NULL DEFAULT 1
 ) STRICT;
 CREATE TABLE "role" (

@@ -94,3 +94,13 @@ teardown() {
     run "$HOME_DIR/bulkhead-runner" --policy "$HOME_DIR/policy.json"
     [ "$status" = 75 ]
 }
+
+@test "[S44] the state's lock is its runner's alone: it names it and dies with it" {
+    run "$HOME_DIR/bulkhead-runner" --policy "$HOME_DIR/policy.json"
+    [ "$status" -ne 0 ]
+    [[ $output == *"process $(cat "$HOME_DIR/runner.pid")"* ]]
+    stop_runner KILL
+    begun=$SECONDS
+    start_runner
+    [ $((SECONDS - begun)) -le 2 ]
+}

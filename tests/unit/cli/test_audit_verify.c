@@ -756,11 +756,106 @@ keys_are_read_from_text_or_a_file(void **state)
 
 #define VERIFY_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
+/* --- restores --- */
+
+#define AGAIN "e.org~1800/tn_b"
+#define RESTORED 30
+
+/* Tenant B as it is after a restore to its first 30 entries: entries that say
+ * so (or not), under the name of the new epoch. */
+static void
+restore(struct fixture *f, bool declared, bool true_head)
+{
+    struct memory_log *b = &f->b;
+    struct digest root;
+    scoped_buffer facts = { 0 };
+    char id[32], parent[32];
+    struct record record;
+    struct digest leaf;
+
+    b->count = RESTORED;
+    memset(&b->tree, 0, sizeof(b->tree));
+    for (size_t i = 0; i < RESTORED; i++) {
+        record_leaf(b->entry[i].bytes, b->entry[i].size, &leaf);
+        merkle_append(&b->tree, &leaf);
+    }
+    merkle_root(&b->tree, &root);
+    root.bytes[5] ^= true_head ? 0 : 1;
+    record_add_head(&facts, TENANT_B, RESTORED, &root);
+    b->origin = AGAIN;
+    record = honest(AGAIN, RESTORED, id, parent);
+    if (declared) {
+        record.action.verb = RECORD_VERB_EPOCH;
+        record.facts = facts.bytes;
+    }
+    put(b, RESTORED, &record);
+    record_leaf(b->entry[RESTORED].bytes, b->entry[RESTORED].size, &leaf);
+    merkle_append(&b->tree, &leaf);
+    b->count++;
+    grow(b, 40);
+    lay_down(f, b, 0);
+    sign_head(f, b);
+}
+
+/* The directory of the epoch before lies with what was moved aside. */
+static void
+move_aside(const struct fixture *f, const char *origin)
+{
+    scoped_buffer path = { 0 };
+
+    add_file_path(&path, f, origin, "");
+    scratch_remove(path.bytes);
+}
+
+static void
+a_declared_restore_is_intact(void **state)
+{
+    struct fixture *f = *state;
+    struct audit_report report;
+
+    restore(f, true, true);
+    assert_int_equal(verify(f, &report), 0);
+}
+
+static void
+an_undeclared_restore_is_found_where_it_begins(void **state)
+{
+    struct fixture *f = *state;
+
+    restore(f, false, true);
+    assert_lie(f, AGAIN, AUDIT_UNDECLARED, RESTORED);
+}
+
+static void
+a_restore_that_names_another_head_is_found(void **state)
+{
+    struct fixture *f = *state;
+
+    restore(f, true, false);
+    assert_lie(f, AGAIN, AUDIT_UNDECLARED, RESTORED);
+}
+
+/* The platform committed to 50 entries of the epoch before; 40 of the new one
+ * are there, so somebody has to show the old log. */
+static void
+a_restored_log_keeps_what_the_platform_committed(void **state)
+{
+    struct fixture *f = *state;
+
+    restore(f, true, true);
+    move_aside(f, TENANT_B);
+    assert_lie(f, AGAIN, AUDIT_MISSING, 40);
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
         VERIFY_TEST(an_honest_directory_is_intact),
+        VERIFY_TEST(a_declared_restore_is_intact),
+        VERIFY_TEST(an_undeclared_restore_is_found_where_it_begins),
+        VERIFY_TEST(a_restore_that_names_another_head_is_found),
+        VERIFY_TEST(a_restored_log_keeps_what_the_platform_committed),
         VERIFY_TEST(entries_behind_the_last_checkpoint_are_counted),
         VERIFY_TEST(an_edited_entry_is_found_where_it_is),
         VERIFY_TEST(

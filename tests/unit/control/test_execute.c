@@ -561,7 +561,7 @@ test_platform_log_commits_heads_that_grew_and_only_those(void **state)
     assert_string_equal(last->verb, RECORD_VERB_HEADS);
     facts = last->facts;
     assert_int_equal(record_next_head(&facts, origin, &size, &root), 1);
-    assert_true(journal_origin(platform, estate.red.tenant_id, wanted));
+    assert_true(journal_origin(platform, 0, estate.red.tenant_id, wanted));
     assert_string_equal(origin, wanted);
     red = view_log(&estate, estate.red.tenant_id);
     merkle_root(&red->tree, &computed);

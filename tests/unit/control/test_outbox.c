@@ -112,7 +112,7 @@ laid_down(const struct estate *estate, const char *log)
     struct error err;
     uint64_t size;
 
-    assert_true(journal_origin(estate->platform, log, origin));
+    assert_true(journal_origin(estate->platform, 0, log, origin));
     harness_must(audit_dir_open(&files, estate->directory, origin, &err),
                  &err);
     size = files.tree.size;
@@ -206,7 +206,7 @@ read_checkpoint(const struct estate *estate, const char *log,
     struct error err;
     size_t used;
 
-    assert_true(journal_origin(estate->platform, log, origin));
+    assert_true(journal_origin(estate->platform, 0, log, origin));
     buffer_printf(&path, "%s/", estate->directory);
     checkpoint_add_file_name(&path, origin);
     buffer_add_text(&path, "/checkpoint");

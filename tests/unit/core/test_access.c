@@ -689,6 +689,7 @@ static const struct row matrix[] = {
     /*                                          RSAORPDEB */
     { VERB_TENANT_CREATE, AT_PLATFORM, "y--------" },
     { VERB_PLATFORM_UPDATE, AT_PLATFORM, "y--------" },
+    { VERB_PLATFORM_BACKUP, AT_PLATFORM, "y--------" },
     { VERB_POOL_CREATE, AT_PLATFORM, "y--------" },
     { VERB_PRICE_CREATE, AT_PLATFORM, "y--------" },
     { VERB_NODE_ENROL, AT_PLATFORM, "y--y-----" },

@@ -25,7 +25,8 @@ static const struct report_inventory inventory = {
     true, 8000, 16384, "{\"kernel\":\"6.1\"}", &card, 1
 };
 static const struct report_instance instance = {
-    ID, 2, REPORT_EXITED, "it \"fell\"", true, 137, true, 5, 40, 1000
+    ID, 2, REPORT_EXITED, "it \"fell\"", true, 137, true, 5, 40, 1000,
+    cards, 2
 };
 static const struct report_release release = { ID, 2, cards, 2 };
 static const struct report_scrub scrub = { "GPU-1", true, "patterns" };
@@ -62,6 +63,8 @@ everything_is_read_as_it_was_written(void **state)
     assert_int_equal(out.report.inventory->cards[0].health, REPORT_DEGRADED);
     assert_int_equal(out.report.instances[0].exit_code, 137);
     assert_true(out.report.instances[0].oom);
+    assert_int_equal(out.report.instances[0].card_count, 2);
+    assert_string_equal(out.report.instances[0].cards[1], cards[1]);
     assert_string_equal(out.report.instances[0].failure, "it \"fell\"");
     assert_string_equal(out.report.releases[0].cards[1], "GPU-2");
     assert_int_equal(out.report.volumes[0].state, REPORT_VOLUME_FAILED);

@@ -152,6 +152,37 @@ a_repeated_request_gets_the_same_answer(void **state)
     signer_close(&again);
 }
 
+/* The head of a restored log: `size` leaves under another epoch's name. */
+static void
+assert_epoch(const struct fixture *f, const char *origin, size_t old,
+             size_t size, const char *expected)
+{
+    struct checkpoint head = head_of(f, size);
+    scoped_buffer request = { 0 };
+
+    (void)snprintf(head.origin, sizeof(head.origin), "%s", origin);
+    add_request(&request, f, old, old, &head);
+    assert_answer(f, &request, expected);
+}
+
+static void
+a_declared_restore_is_signed_and_ends_the_epoch_before(void **state)
+{
+    struct fixture *f = *state;
+
+    assert_signs(f, 0, 20);
+    /* Shorter than what was signed, and under its own name. */
+    assert_epoch(f, "e.org~1700/tn_a", 0, 12, "ok\n");
+    assert_epoch(f, ORIGIN, 20, 25, "refused superseded\n");
+    assert_epoch(f, "e.org~1699/tn_a", 0, 9, "refused superseded\n");
+    assert_epoch(f, "e.org~1700/tn_a", 12, 14, "ok\n");
+    assert_epoch(f, "e.org~1800/tn_a", 0, 5, "ok\n");
+    assert_epoch(f, "e.org~1700/tn_a", 14, 15, "refused superseded\n");
+    /* Another log of the estate goes on. */
+    assert_epoch(f, "e.org/tn_b", 0, 3, "ok\n");
+    assert_epoch(f, "e.org~x/tn_b", 0, 3, "refused malformed\n");
+}
+
 static void
 a_rollback_a_fork_and_a_bad_proof_are_refused_by_name(void **state)
 {
@@ -391,6 +422,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         SIGNER_TEST(heads_that_extend_the_last_are_signed),
         SIGNER_TEST(a_repeated_request_gets_the_same_answer),
+        SIGNER_TEST(a_declared_restore_is_signed_and_ends_the_epoch_before),
         SIGNER_TEST(a_rollback_a_fork_and_a_bad_proof_are_refused_by_name),
         SIGNER_TEST(a_rewritten_history_is_never_signed),
         SIGNER_TEST(logs_are_signed_each_on_its_own),
