@@ -28,6 +28,8 @@ levels_of(enum kind kind)
     case KIND_USER:
     case KIND_ROLE:
         return LEVEL_PLATFORM | LEVEL_TENANT;
+    case KIND_RESERVATION:
+        return LEVEL_TENANT | LEVEL_UNIT | LEVEL_PROJECT;
     case KIND_CEILING:
         return LEVEL_TENANT | LEVEL_PROJECT;
     case KIND_UNIT:

@@ -2,6 +2,7 @@
 #include "core/booking.h"
 
 #include "core/lifecycle.h"
+#include "core/reservation.h"
 #include "core/timeline.h"
 
 /* The first booking of an owner tells the time of all. */
@@ -171,6 +172,39 @@ is_first(const struct world *world, struct ref ref, struct ref owner)
     return ref_equal(ref, world_first_child(world, KIND_BOOKING, owner));
 }
 
+/* A reservation keeps its cards from all work that is not for it: in its
+ * window, and before that from work that would run into it.  One that lends
+ * gives idle cards to burst work, which a guarantee can always take back. */
+static bool
+reservation_bars(const struct asker *asker,
+                 const struct reservation *reservation)
+{
+    bool lends = reservation->lend && asker->workload->preemptible &&
+                 asker->right == RIGHT_BURST;
+
+    if (reservation_is_for(asker->world, reservation, asker->workload))
+        return false;
+    if (asker->end_ms <= reservation->opens_ms)
+        return false;
+    return reservation->state != RESERVATION_OPEN || !lends;
+}
+
+static bool
+is_barred(const struct estate *estate, const struct asker *asker,
+          struct ref owner, const struct booking *booking)
+{
+    const struct workload *other = world_workload(estate->world, owner);
+    const struct reservation *reservation =
+        world_reservation(estate->world, owner);
+
+    if (reservation != NULL)
+        return reservation_bars(asker, reservation);
+    return other != NULL &&
+           !ref_equal(owner, asker->workload->object.self) &&
+           delays(asker, booking) &&
+           !goes_first(estate, asker, other, booking);
+}
+
 void
 booking_bars(const struct estate *estate, const struct workload *workload,
              int64_t right, bool later, struct arena *arena,
@@ -187,15 +221,10 @@ booking_bars(const struct estate *estate, const struct workload *workload,
     bars_out->owners = arena_alloc(arena, room * sizeof(struct ref));
     world_each(world, KIND_BOOKING, ref) {
         struct ref owner = world_parent(world, ref);
-        const struct workload *other = world_workload(world, owner);
-        const struct booking *booking = world_booking(world, ref);
 
-        if (other == NULL || !is_first(world, ref, owner) ||
-            ref_equal(owner, workload->object.self) ||
-            !delays(&asker, booking) ||
-            goes_first(estate, &asker, other, booking))
-            continue;
-        bars_out->owners[bars_out->count++] = owner;
+        if (is_first(world, ref, owner) &&
+            is_barred(estate, &asker, owner, world_booking(world, ref)))
+            bars_out->owners[bars_out->count++] = owner;
     }
 }
 
@@ -213,7 +242,7 @@ bar_part(struct estate *estate, const struct workload *owner,
     part = &estate->parts[number];
     part->own_milli -= sign * booking->milli;
     part->own_memory_mib -= sign * booking->memory_mib;
-    if (!first)
+    if (!first || owner == NULL)
         return;
     estate->sites[part->site].own_cpu -= sign * owner->cpu_milli;
     estate->sites[part->site].own_memory -= sign * owner->memory_mib;
@@ -223,7 +252,8 @@ bar_part(struct estate *estate, const struct workload *owner,
 static int64_t
 cards_of(const struct world *world, const struct workload *workload)
 {
-    const struct class *class = world_class(world, workload->class);
+    const struct class *class =
+        workload != NULL ? world_class(world, workload->class) : NULL;
 
     return class != NULL && class->form == FORM_WHOLE && class->count > 0
                ? class->count
@@ -255,7 +285,7 @@ booking_charge(const struct estate *estate, const struct booking_bars *bars,
         uint32_t part = estate_part(estate, booking->card);
         struct demand demand;
 
-        if (world_class(world, owner->class) == NULL)
+        if (owner == NULL || world_class(world, owner->class) == NULL)
             continue;
         quota_demand(world, owner, booking->pool,
                      !ref_is_none(booking->card) && part != ESTATE_NONE
@@ -282,7 +312,8 @@ displaced_on(const struct estate *estate, const struct asker *asker,
     world_each_index(estate->world, KIND_BOOKING, 0, card, ref) {
         struct ref owner = world_parent(estate->world, ref);
 
-        if (count < max && !is_listed(owners, count, owner) &&
+        if (count < max && owner.kind == KIND_WORKLOAD &&
+            !is_listed(owners, count, owner) &&
             !ref_equal(owner, asker->workload->object.self) &&
             delays(asker, world_booking(estate->world, ref)))
             owners[count++] = owner;
@@ -313,8 +344,8 @@ booking_displaced(const struct estate *estate,
 
 /* --- what has become of a booking --- */
 
-static bool
-part_stands(const struct estate *estate, struct ref ref)
+bool
+booking_part_stands(const struct estate *estate, struct ref ref)
 {
     const struct card *card = world_card(estate->world, ref);
     uint32_t part = estate_part(estate, ref);
@@ -335,7 +366,7 @@ booking_stands(const struct estate *estate, struct ref owner)
         const struct booking *booking = world_booking(estate->world, ref);
 
         if (!ref_is_none(booking->card) &&
-            !part_stands(estate, booking->card))
+            !booking_part_stands(estate, booking->card))
             return false;
     }
     return true;

@@ -75,6 +75,7 @@ size_t booking_displaced(const struct estate *estate,
 
 /* Could the booked parts still be had: cards healthy, nodes taking work? */
 bool booking_stands(const struct estate *estate, struct ref owner);
+bool booking_part_stands(const struct estate *estate, struct ref card);
 /* Runs that are on loan on its parts and have to go now, indexes into the
  * estate; 0 when none has, or not yet. */
 size_t booking_recalled(const struct estate *estate, struct ref owner,

@@ -170,7 +170,8 @@ booking_has_room(const struct world *world, const struct workload *workload,
     world_each(world, KIND_BOOKING, ref) {
         struct ref owner = world_parent(world, ref);
 
-        if (!ref_equal(ref, world_first_child(world, KIND_BOOKING, owner)) ||
+        if (owner.kind != KIND_WORKLOAD ||
+            !ref_equal(ref, world_first_child(world, KIND_BOOKING, owner)) ||
             ref_equal(owner, workload->object.self))
             continue;
         there += ref_equal(world_booking(world, ref)->pool, pool);

@@ -302,6 +302,27 @@ struct quota { /* below platform, tenant, unit or project */
     int64_t used_month_ms;
 };
 
+enum reservation_every { RESERVATION_ONCE, RESERVATION_DAY,
+                         RESERVATION_WEEK };
+enum reservation_state {
+    RESERVATION_SCHEDULED,
+    RESERVATION_OPENING, /* cards are chosen, and freed if need be */
+    RESERVATION_OPEN,
+    RESERVATION_OVER,
+};
+struct reservation { /* below a tenant, unit or project */
+    struct object object;
+    struct ref pool;
+    struct ref class;  /* none: any card of the pool */
+    int64_t cards;     /* whole cards */
+    int64_t from_ms, to_ms; /* the first window, [from, to) */
+    int every;         /* enum reservation_every */
+    int64_t until_ms;  /* recurring: no window begins from then on */
+    bool lend;         /* idle cards go to burst work of others */
+    int state;         /* enum reservation_state */
+    int64_t opens_ms, closes_ms; /* the window that is opening or open */
+};
+
 enum workload_kind { WORKLOAD_BATCH, WORKLOAD_SERVICE, WORKLOAD_INTERACTIVE };
 enum workload_state {
     WORKLOAD_REJECTED,

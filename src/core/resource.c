@@ -80,6 +80,12 @@ static const struct rule rules[KIND_COUNT] = {
                      .create = rules_create_quota,
                      .update = rules_update_quota,
                      .remove = rules_delete_quota },
+    [KIND_RESERVATION] = { .parents = BELOW(TENANT) | BELOW(UNIT) |
+                                      BELOW(PROJECT),
+                           .named = true,
+                           .create = rules_create_reservation,
+                           .update = rules_update_reservation,
+                           .remove = rules_delete_reservation },
     [KIND_WORKLOAD] = { .update = rules_update_workload },
     [KIND_VOLUME] = { .parents = BELOW(PROJECT),
                       .named = true,
@@ -384,6 +390,8 @@ rules_drop_node_rights(struct changes *changes, struct ref node)
 
     for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
         rules_drop_children(changes, kinds[i], node);
+    world_each_child(changes->world, KIND_RESERVATION, node, ref)
+        rules_drop_reservation(changes, ref);
 }
 
 /* --- secrets --- */

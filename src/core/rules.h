@@ -63,6 +63,10 @@ rule_update rules_update_tenant, rules_update_state, rules_update_quota,
 rule_delete rules_delete_tenant, rules_delete_unit, rules_delete_project,
     rules_delete_quota, rules_delete_volume;
 
+rule_create rules_create_reservation;
+rule_update rules_update_reservation;
+rule_delete rules_delete_reservation;
+
 rule_create rules_create_serviceaccount, rules_create_apikey,
     rules_create_role, rules_create_grant, rules_create_ceiling,
     rules_create_deny;
@@ -107,8 +111,10 @@ void rules_drop_children(struct changes *changes, enum kind kind,
                          struct ref parent);
 /* Keys, sessions, grants and stored answers of a subject; then its state. */
 void rules_drop_subject(struct changes *changes, struct ref subject);
-/* Grants, denies, ceilings, quotas and alarms of a node. */
+/* Grants, denies, ceilings, quotas, reservations and alarms of a node. */
 void rules_drop_node_rights(struct changes *changes, struct ref node);
+/* A reservation with what is booked for it. */
+void rules_drop_reservation(struct changes *changes, struct ref ref);
 /* Sets STATE_DELETED on a kind that has one. */
 void rules_mark_deleted(struct changes *changes, struct ref ref);
 

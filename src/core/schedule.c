@@ -10,6 +10,7 @@
 #include "core/manifest.h"
 #include "core/outlook.h"
 #include "core/queue.h"
+#include "core/reservation.h"
 #include "core/timeline.h"
 
 /* A pass that decided something is repeated; this often without anything new
@@ -102,7 +103,7 @@ schedule_what_text(enum schedule_what what)
 {
     static const char *const names[] = { "nothing", "reason", "assign",
                                          "nominate", "expire", "stop",
-                                         "book", "cut", "retire",
+                                         "book", "cut", "reserve", "retire",
                                          "learn" };
 
     return names[what];
@@ -169,8 +170,18 @@ wants_cut(const struct world *world, struct ref workload)
 static void
 find_dues(struct pass *pass, const struct world *world, int64_t now_ms)
 {
-    pass->dues = arena_alloc(pass->arena, world_count(world, KIND_WORKLOAD) *
-                                              sizeof(*pass->dues));
+    pass->dues = arena_alloc(pass->arena,
+                             (world_count(world, KIND_WORKLOAD) +
+                              world_count(world, KIND_RESERVATION)) *
+                                 sizeof(*pass->dues));
+    world_each(world, KIND_RESERVATION, ref) {
+        int64_t due_ms = reservation_due_ms(
+            pass->estate, world_reservation(world, ref));
+
+        if (due_ms <= now_ms)
+            add_due(pass, ref, SCHEDULE_RESERVE);
+        look_at(pass, due_ms);
+    }
     world_each(world, KIND_WORKLOAD, ref) {
         const struct workload *workload = world_workload(world, ref);
         const struct hold *hold = world_hold(
@@ -502,6 +513,7 @@ step_due(struct scheduler *scheduler, struct changes *changes)
 {
     struct pass *pass = &scheduler->pass;
     const struct chore due = pass->dues[pass->due_done];
+    size_t victims = 0;
 
     decided(scheduler, due.what, due.workload, 0);
     if (due.what == SCHEDULE_RETIRE) {
@@ -510,14 +522,18 @@ step_due(struct scheduler *scheduler, struct changes *changes)
         return;
     }
     pass->due_done++;
-    if (due.what == SCHEDULE_EXPIRE)
+    if (due.what == SCHEDULE_RESERVE) {
+        (void)reservation_step(pass->estate, changes, due.workload, &victims);
+        decided(scheduler, due.what, due.workload, victims);
+    } else if (due.what == SCHEDULE_EXPIRE) {
         give_up(changes, due.workload,
                 "what was kept for it did not become free in time");
-    else if (due.what == SCHEDULE_CUT)
+    } else if (due.what == SCHEDULE_CUT) {
         assign_cut(changes, due.workload);
-    else
+    } else {
         lifecycle_stop(changes, due.workload, WORKLOAD_CANCELLING,
                        "max-run-time", NULL);
+    }
 }
 
 /* One set, or nothing and the pass is finished. */
@@ -534,10 +550,12 @@ step(struct scheduler *scheduler, struct changes *changes)
         decided(scheduler, SCHEDULE_LEARN, (struct ref){ 0 }, 0);
         return;
     }
-    if (pass->due_done < pass->due_count) {
+    while (pass->due_done < pass->due_count) {
         step_due(scheduler, changes);
-        return;
+        if (!change_is_empty(changes))
+            return;
     }
+    decided(scheduler, SCHEDULE_NOTHING, (struct ref){ 0 }, 0);
     while (!ref_is_none(ref = queue_take(&pass->queue, scheduler->estate))) {
         if (!look_at_workload(scheduler, changes, ref)) {
             queue_return(&pass->queue, scheduler->estate, ref);

@@ -33,6 +33,7 @@ enum schedule_what {
     SCHEDULE_STOP,     /* longest run time is over */
     SCHEDULE_BOOK,     /* a start that no later work may delay */
     SCHEDULE_CUT,      /* cards held for it are cut, or made whole */
+    SCHEDULE_RESERVE,  /* cards for a window were chosen, it opened, closed */
     SCHEDULE_RETIRE,   /* finished history left the memory */
     SCHEDULE_LEARN,    /* what work is expected was counted anew */
 };

@@ -55,6 +55,11 @@ static const char *const instance_state_names[] = {
     "assigned", "starting", "running", "stopping",
     "exited",   "released", "lost",    NULL
 };
+static const char *const reservation_every_names[] = { "once", "day", "week",
+                                                       NULL };
+static const char *const reservation_state_names[] = {
+    "scheduled", "opening", "open", "over", NULL
+};
 static const char *const want_names[] = { "run", "notice", "stop", NULL };
 static const char *const volume_state_names[] = { "new", "ready", "deleting",
                                                   "failed", NULL };
@@ -267,6 +272,20 @@ static const struct field quota_fields[] = {
     INT(quota, limit, C | U, AMOUNT_NONE, AMOUNT_MAX,
         "most at a time, burst included; -1: none"),
 };
+static const struct field reservation_fields[] = {
+    REF(reservation, pool, C | R, KIND_POOL, "where"),
+    REF(reservation, class, C, KIND_CLASS, "cards of this class; none: any"),
+    INT(reservation, cards, C | R | U, 1, 1000000, "whole cards"),
+    TIME(reservation, from_ms, C, "the first window begins; default: now"),
+    TIME(reservation, to_ms, C | R | U, "and ends, not included"),
+    ENUM(reservation, every, C, reservation_every_names,
+         "once, or again each day or week, UTC"),
+    TIME(reservation, until_ms, C | U, "no window begins from then on"),
+    BOOL(reservation, lend, C | U, "idle cards go to burst work of others"),
+    ENUM(reservation, state, 0, reservation_state_names, "where it is"),
+    TIME(reservation, opens_ms, 0, "this window begins"),
+    TIME(reservation, closes_ms, 0, "this window ends"),
+};
 static const struct field workload_fields[] = {
     ENUM(workload, kind, C, workload_kind_names, "how it lives"),
     ENUM(workload, state, 0, workload_state_names, "where it is"),
@@ -457,6 +476,8 @@ static const struct schema schemas[KIND_COUNT] = {
     KIND(DENY, deny, "denies", "de", LIFE_OBJECT, "What is forbidden below."),
     KIND(QUOTA, quota, "quotas", "qu", LIFE_OBJECT,
          "A guarantee and a limit in one dimension."),
+    KIND(RESERVATION, reservation, "reservations", "rv", LIFE_OBJECT,
+         "Cards promised for a time."),
     KIND(WORKLOAD, workload, "workloads", "wl", LIFE_OBJECT,
          "Work that wants cards."),
     KIND(INSTANCE, instance, "instances", "in", LIFE_OBJECT,

@@ -32,6 +32,43 @@ fill_owner(const struct changes *changes, const struct binding *binding,
     fact->attempt = workload != NULL ? workload->attempt : 0;
 }
 
+/* The reservation in whose window the card is, or NULL. */
+static const struct reservation *
+open_reservation(const struct changes *changes, struct ref card)
+{
+    world_each_index(changes->world, KIND_BOOKING, 0, card, ref) {
+        const struct booking *booking = change_get(changes, ref);
+        struct ref owner = world_parent(changes->world, ref);
+        const struct reservation *reservation =
+            owner.kind == KIND_RESERVATION
+                ? world_reservation(changes->world, owner)
+                : NULL;
+
+        if (booking != NULL && reservation != NULL &&
+            reservation->state == RESERVATION_OPEN)
+            return reservation;
+    }
+    return NULL;
+}
+
+/* What is reserved and not used is the tenant's who reserved it. */
+static void
+fill_reserver(const struct changes *changes, const struct card *card,
+              struct fact *fact)
+{
+    const struct reservation *reservation =
+        open_reservation(changes, card->object.self);
+    struct ref node;
+
+    if (reservation == NULL)
+        return;
+    node = reservation->object.parent;
+    fact->tenant = reservation->object.scope;
+    if (node.kind == KIND_PROJECT)
+        fact->project = node;
+    fact->class = reservation->class;
+}
+
 static void
 emit(struct changes *changes, const struct piece *piece, int64_t from_ms,
      int64_t to_ms)
@@ -54,6 +91,8 @@ emit(struct changes *changes, const struct piece *piece, int64_t from_ms,
     memcpy(fact->model, card->model, sizeof(fact->model));
     if (piece->binding != NULL)
         fill_owner(changes, piece->binding, fact);
+    else if (piece->usage == USAGE_RESERVED)
+        fill_reserver(changes, card, fact);
     fact->price_nano = price_at(changes->world, METER_CARD_HOUR, card->model,
                                 fact->tenant, from_ms);
 }
@@ -90,7 +129,7 @@ is_held(const struct changes *changes, struct ref card)
         if (booking != NULL && booking->from_ms == 0)
             return true;
     }
-    return false;
+    return open_reservation(changes, card) != NULL;
 }
 
 enum usage_class

@@ -40,7 +40,7 @@ const void *world_get_kind(const struct world *world, enum kind kind,
     X(SESSION, session) X(ROLE, role) X(GRANT, grant) X(CEILING, ceiling)     \
     X(DENY, deny) X(QUOTA, quota) X(WORKLOAD, workload)                       \
     X(INSTANCE, instance) X(BINDING, binding) X(HOLD, hold)                   \
-    X(BOOKING, booking)                                                       \
+    X(BOOKING, booking) X(RESERVATION, reservation)                                                       \
     X(VOLUME, volume) X(ALARM, alarm) X(RECEIPT, receipt)           \
     X(SOURCE, source)
 #define WORLD_GETTER(KIND, name)                                              \

@@ -352,6 +352,28 @@ CREATE TABLE "quota" (
     "limit" INTEGER,
     "live" INTEGER NOT NULL DEFAULT 1
 ) STRICT;
+CREATE TABLE "reservation" (
+    "id" TEXT NOT NULL PRIMARY KEY,
+    "seq" INTEGER,
+    "version" INTEGER,
+    "revision" INTEGER,
+    "created_ms" INTEGER,
+    "updated_ms" INTEGER,
+    "parent" TEXT,
+    "name" TEXT,
+    "pool" TEXT,
+    "class" TEXT,
+    "cards" INTEGER,
+    "from_ms" INTEGER,
+    "to_ms" INTEGER,
+    "every" TEXT,
+    "until_ms" INTEGER,
+    "lend" INTEGER,
+    "state" TEXT,
+    "opens_ms" INTEGER,
+    "closes_ms" INTEGER,
+    "live" INTEGER NOT NULL DEFAULT 1
+) STRICT;
 CREATE TABLE "workload" (
     "id" TEXT NOT NULL PRIMARY KEY,
     "seq" INTEGER,
