@@ -222,6 +222,8 @@ booking_put(const struct estate *estate, struct changes *changes,
     const struct placement *placement = &plan->placement;
 
     lifecycle_drop_holds(changes, workload->object.self);
+    ((struct workload *)change_update(changes, workload->object.self))
+        ->booked_ms = plan->from_ms;
     if (placement->count == 0)
         (void)add(changes, workload, plan);
     for (size_t i = 0; i < placement->count; i++)

@@ -112,6 +112,7 @@ lifecycle_drop_holds(struct changes *changes, struct ref workload)
             continue;
         usage_cut(changes, booking->card);
         change_delete(changes, ref);
+        ((struct workload *)change_update(changes, workload))->booked_ms = 0;
     }
 }
 
