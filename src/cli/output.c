@@ -126,6 +126,7 @@ static const struct {
         { "CLASS", "class", 's', true },
         { "USER", "user", 's', true },
         { "REASON", "reason", 'r', false },
+        { "BOOKED", "booked_ms", 't', true },
         { "SENTENCE", "reason_text", 's', true }, END_COLUMNS } },
     { "instance",
       { NAME_COLUMN, { "STATE", "state", 's', false },

@@ -348,7 +348,8 @@ assign_nominate(const struct estate *estate, struct changes *changes,
     struct workload *workload;
     struct verdict verdict;
 
-    lifecycle_drop_holds(changes, self);
+    /* Its booking still says that it came before others. */
+    lifecycle_drop_nomination(changes, self);
     for (size_t i = 0; i < plan->count; i++)
         stop_victim(estate, changes, &plan->victims[i]);
     workload = change_update(changes, self);

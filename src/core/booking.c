@@ -128,6 +128,8 @@ asker_of(const struct estate *estate, const struct workload *workload,
 static bool
 delays(const struct asker *asker, const struct booking *booking)
 {
+    if (ref_is_none(booking->card)) /* quota is not lent */
+        return true;
     if (booking->from_ms == 0)
         return asker->lend_to_ms == TIMELINE_NEVER;
     return booking->from_ms < asker->end_ms &&
@@ -155,8 +157,6 @@ goes_first(const struct estate *estate, const struct asker *asker,
     int64_t priority;
     bool across;
 
-    if (asker->booked != 0 && asker->booked < booking->object.seq)
-        return true;
     rank_of(asker->world, owner, &priority, &across);
     if (asker->priority > priority &&
         (asker->across || ref_equal(owner->object.scope,
@@ -218,6 +218,7 @@ booking_bars(const struct estate *estate, const struct workload *workload,
     if (room == 0)
         return;
     asker = asker_of(estate, workload, right, later);
+    bars_out->booked = asker.booked;
     bars_out->owners = arena_alloc(arena, room * sizeof(struct ref));
     world_each(world, KIND_BOOKING, ref) {
         struct ref owner = world_parent(world, ref);
@@ -285,7 +286,10 @@ booking_charge(const struct estate *estate, const struct booking_bars *bars,
         uint32_t part = estate_part(estate, booking->card);
         struct demand demand;
 
-        if (owner == NULL || world_class(world, owner->class) == NULL)
+        /* Booked parts never meet; of two that need one quota the first
+         * goes first. */
+        if (owner == NULL || world_class(world, owner->class) == NULL ||
+            (bars->booked != 0 && bars->booked < booking->object.seq))
             continue;
         quota_demand(world, owner, booking->pool,
                      !ref_is_none(booking->card) && part != ESTATE_NONE
@@ -437,15 +441,10 @@ free_without_loans(const struct estate *estate, const struct booking *booking)
     return free_milli;
 }
 
-/* With a known start when the first loan needs its notice, else when loans
- * are all that is left on the parts. */
+/* Has everything else left the parts? */
 static bool
-recall_is_due(const struct estate *estate, struct ref owner)
+only_loans_are_left(const struct estate *estate, struct ref owner)
 {
-    const struct booking *first = first_of(estate->world, owner);
-
-    if (first->from_ms != 0)
-        return booking_recall_ms(estate->world, owner) <= estate->now_ms;
     world_each_child(estate->world, KIND_BOOKING, owner, ref) {
         const struct booking *booking = world_booking(estate->world, ref);
 
@@ -457,48 +456,73 @@ recall_is_due(const struct estate *estate, struct ref owner)
     return true;
 }
 
-static size_t
-list_loans(const struct estate *estate, struct ref owner, struct ref *list,
-           size_t max)
+/* A binding of the workload, none when it has no live one. */
+static const struct binding *
+binding_of(const struct world *world, struct ref workload)
 {
-    size_t count = 0;
-
-    world_each_child(estate->world, KIND_BOOKING, owner, ref) {
-        const struct booking *booking = world_booking(estate->world, ref);
-
-        if (ref_is_none(booking->card))
-            continue;
-        world_each_index(estate->world, KIND_BINDING, 0, booking->card, at) {
-            const struct binding *binding = world_binding(estate->world, at);
-
-            if (count < max &&
-                is_loan(estate->world, booking, binding, estate->now_ms) &&
-                !is_listed(list, count, binding->workload))
-                list[count++] = binding->workload;
-        }
-    }
-    return count;
+    world_each_child(world, KIND_INSTANCE, workload, instance)
+        world_each_child(world, KIND_BINDING, instance, ref)
+            if (world_binding(world, ref)->to_ms == 0)
+                return world_binding(world, ref);
+    return NULL;
 }
 
-#define LOANS_MAX 1024
+static bool
+is_on_parts(const struct world *world, struct ref owner, struct ref card)
+{
+    world_each_index(world, KIND_BOOKING, 0, card, ref)
+        if (ref_equal(world_parent(world, ref), owner))
+            return true;
+    return false;
+}
+
+/* Is the run on loan: on the booked parts, or anywhere below the same tenant,
+ * whose quota the booked work needs?  Began after the booking, both. */
+static const struct binding *
+loan_of(const struct estate *estate, const struct run *run, struct ref owner,
+        const struct booking *first)
+{
+    const struct world *world = estate->world;
+    const struct workload *workload = world_workload(world, run->workload);
+    const struct binding *binding;
+
+    if (run->count == 0 || run->leaving || workload == NULL)
+        return NULL;
+    binding = binding_of(world, run->workload);
+    if (binding == NULL || !is_loan(world, first, binding, estate->now_ms))
+        return NULL;
+    if (ref_equal(workload->object.scope, first->object.scope))
+        return binding;
+    world_each_child(world, KIND_INSTANCE, run->workload, instance)
+        world_each_child(world, KIND_BINDING, instance, ref)
+            if (is_on_parts(world, owner, world_binding(world, ref)->card))
+                return binding;
+    return NULL;
+}
 
 size_t
 booking_recalled(const struct estate *estate, struct ref owner,
                  struct arena *arena, uint32_t **runs_out)
 {
-    struct ref *loans;
-    size_t count, found = 0;
+    const struct booking *first = first_of(estate->world, owner);
+    bool due = false;
+    size_t count = 0;
 
-    if (!booking_has_place(estate->world, owner) ||
-        !recall_is_due(estate, owner))
+    if (!booking_has_place(estate->world, owner))
         return 0;
-    loans = arena_alloc(arena, LOANS_MAX * sizeof(*loans));
-    count = list_loans(estate, owner, loans, LOANS_MAX);
-    *runs_out = arena_alloc(arena, (count + 1) * sizeof(**runs_out));
-    for (size_t i = 0; count > 0 && i < estate->run_count; i++)
-        if (found < count && estate->runs[i].count > 0 &&
-            !estate->runs[i].leaving &&
-            is_listed(loans, count, estate->runs[i].workload))
-            (*runs_out)[found++] = (uint32_t)i;
-    return found;
+    *runs_out =
+        arena_alloc(arena, (estate->run_count + 1) * sizeof(**runs_out));
+    for (size_t i = 0; i < estate->run_count; i++) {
+        const struct binding *binding =
+            loan_of(estate, &estate->runs[i], owner, first);
+
+        if (binding == NULL)
+            continue;
+        due |= first->from_ms != 0 &&
+               recall_of(estate->world, first, binding) <= estate->now_ms;
+        (*runs_out)[count++] = (uint32_t)i;
+    }
+    if (first->from_ms == 0)
+        due = count > 0 && only_loans_are_left(estate, owner);
+    return due ? count : 0;
 }

@@ -53,6 +53,7 @@ int64_t booking_recall_ms(const struct world *world, struct ref owner);
 struct booking_bars {
     struct ref *owners;
     size_t count;
+    uint64_t booked; /* seq of its own booking, 0: none */
 };
 /* right: of the queue (core/quota.h).  later: for a start at any time, not
  * now: then no end and no loan helps. */

@@ -21,6 +21,7 @@ struct search {
     struct ledger balance; /* promised, and releases under way */
     struct ending *endings;
     size_t count;
+    int64_t given_back_ms; /* releases under way are over by then */
 };
 
 /* Of two without an end the one that has run longer is expected first. */
@@ -36,6 +37,23 @@ ending_order(const void *left, const void *right)
     return (a->seq > b->seq) - (a->seq < b->seq);
 }
 
+/* True for a workload that is giving back already. */
+static bool
+note_leaving(struct search *search, const struct workload *workload)
+{
+    int64_t last_ms = 0;
+
+    if (workload->state != WORKLOAD_PREEMPTING &&
+        workload->state != WORKLOAD_CANCELLING)
+        return false;
+    last_ms = timeline_round_up(
+        workload->state_ms +
+        lifecycle_grace(search->estate->world, workload) + BOOKING_SLACK_MS);
+    if (last_ms > search->given_back_ms)
+        search->given_back_ms = last_ms;
+    return true;
+}
+
 static void
 list_endings(struct search *search)
 {
@@ -48,7 +66,8 @@ list_endings(struct search *search)
         const struct workload *workload =
             world_workload(estate->world, run->workload);
 
-        if (workload == NULL || run->leaving || run->count == 0)
+        if (workload == NULL || note_leaving(search, workload) ||
+            run->leaving || run->count == 0)
             continue;
         search->endings[search->count++] = (struct ending){
             booking_run_end_ms(estate->world, workload, estate->now_ms),
@@ -131,7 +150,9 @@ time_of(const struct search *search, size_t ends)
     int64_t end_ms =
         ends > 0 ? search->endings[ends - 1].end_ms : search->estate->now_ms;
 
-    return end_ms == TIMELINE_OPEN ? 0 : end_ms;
+    if (end_ms == TIMELINE_OPEN)
+        return 0;
+    return end_ms > search->given_back_ms ? end_ms : search->given_back_ms;
 }
 
 bool
@@ -201,6 +222,8 @@ booking_put(const struct estate *estate, struct changes *changes,
     const struct placement *placement = &plan->placement;
 
     lifecycle_drop_holds(changes, workload->object.self);
+    ((struct workload *)change_update(changes, workload->object.self))
+        ->booked_ms = plan->from_ms;
     if (placement->count == 0)
         (void)add(changes, workload, plan);
     for (size_t i = 0; i < placement->count; i++)

@@ -262,10 +262,10 @@ call_in_loans(struct look *look, struct evaluation *evaluation)
     for (size_t i = 0; count > 0 && i < look->count; i++) {
         struct option *option = &look->options[i];
 
-        if (!option->soon ||
+        if (option->request.class == NULL ||
             !reclaim_loans(estate, look->workload, &option->demand,
-                           &option->request, &look->bars, runs, count, look->arena,
-                           &evaluation->plan))
+                           &option->request, &look->bars, runs, count,
+                           look->arena, &evaluation->plan))
             continue;
         evaluation->act = ACT_NOMINATE;
         evaluation->demand = option->demand;

@@ -89,7 +89,7 @@ lifecycle_grace(const struct world *world, const struct workload *workload)
 }
 
 void
-lifecycle_drop_holds(struct changes *changes, struct ref workload)
+lifecycle_drop_nomination(struct changes *changes, struct ref workload)
 {
     world_each_child(changes->world, KIND_HOLD, workload, ref) {
         const struct hold *hold = change_get(changes, ref);
@@ -99,6 +99,12 @@ lifecycle_drop_holds(struct changes *changes, struct ref workload)
         usage_cut(changes, hold->card);
         change_delete(changes, ref);
     }
+}
+
+void
+lifecycle_drop_holds(struct changes *changes, struct ref workload)
+{
+    lifecycle_drop_nomination(changes, workload);
     world_each_child(changes->world, KIND_BOOKING, workload, ref) {
         const struct booking *booking = change_get(changes, ref);
 
@@ -106,6 +112,7 @@ lifecycle_drop_holds(struct changes *changes, struct ref workload)
             continue;
         usage_cut(changes, booking->card);
         change_delete(changes, ref);
+        ((struct workload *)change_update(changes, workload))->booked_ms = 0;
     }
 }
 

@@ -52,7 +52,10 @@ void lifecycle_checkpoint(struct changes *changes, struct ref ref,
  * NULL.  Instances that were not started yet are stopped at once. */
 void lifecycle_stop(struct changes *changes, struct ref ref, int state,
                     const char *reason, const char *proof);
-/* Deletes what is held and booked for a workload. */
+/* Deletes what is held for a workload; its booking stays. */
+void lifecycle_drop_nomination(struct changes *changes,
+                               struct ref workload);
+/* Deletes what is held and booked for it. */
 void lifecycle_drop_holds(struct changes *changes, struct ref workload);
 
 /* Grace in force for a workload, ms: its own, capped, or the platform's. */

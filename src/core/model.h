@@ -430,6 +430,7 @@ struct workload { /* below a project */
     int64_t preemptions;
     int64_t waiting_ms;  /* it waits to start since */
     int64_t bypassed;    /* starts of later work since then */
+    int64_t booked_ms;   /* booked start; 0: none, or none with a time */
     int64_t started_ms;  /* first running instance of this attempt */
     int64_t ended_ms;
     int64_t next_try_ms; /* back-off */

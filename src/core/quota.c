@@ -6,6 +6,7 @@
 #include "core/month.h"
 #include "core/price.h"
 #include "core/quota_private.h"
+#include "core/reservation.h"
 
 /* --- arithmetic that saturates instead of wrapping --- */
 
@@ -275,18 +276,20 @@ quota_limit_at(const struct world *world, const struct quota *quota,
 {
     int64_t limit = quota_limit(world, quota);
 
-    if (limit == AMOUNT_NONE || !quota_is_raised(quota, now_ms))
+    if (limit == AMOUNT_NONE)
         return limit;
-    return quota->raised_limit > limit ? quota->raised_limit : limit;
+    limit = quota_plus(limit, reservation_extra(world, quota));
+    return quota_is_raised(quota, now_ms) && quota->raised_limit > limit
+               ? quota->raised_limit
+               : limit;
 }
 
 int64_t
 quota_guaranteed(const struct world *world, const struct quota *quota,
                  int64_t now_ms)
 {
-    (void)world;
     (void)now_ms;
-    return quota->guaranteed;
+    return quota_plus(quota->guaranteed, reservation_extra(world, quota));
 }
 
 int64_t

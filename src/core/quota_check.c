@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "core/quota_private.h"
+#include "core/reservation.h"
 
 /* Are the numbers of a quota consistent with the tree?  See quota.h. */
 
@@ -357,6 +358,7 @@ check_claims(const struct check *check, struct error *err)
         { none, none, "", "" },
     };
     char a[REASON_AMOUNT_MAX], b[REASON_AMOUNT_MAX], c[REASON_AMOUNT_MAX];
+    int64_t at_ms;
 
     for (size_t i = 0; i < sizeof(extents) / sizeof(extents[0]); i++) {
         int64_t have = healthy_capacity(check, &extents[i]), sum = 0;
@@ -366,11 +368,15 @@ check_claims(const struct check *check, struct error *err)
             sum = quota_plus(sum, claim_of(check, tenant, &extents[i]));
         if (world_get(check->world, self->object.parent) == NULL)
             sum = quota_plus(sum, own); /* a tenant that is being made */
+        if (extents[i].vendor[0] == '\0' && extents[i].model[0] == '\0')
+            have -= reservation_peak(check->changes, extents[i].pool,
+                                     extents[i].class, NULL,
+                                     check->changes->context.now_ms, &at_ms);
         if (sum <= have)
             continue;
         (void)error_set(err, ERROR_QUOTA,
                         "the guarantees of all tenants would sum to %s, %s "
-                        "are healthy",
+                        "are healthy and not reserved",
                         reason_amount(a, self->dimension, sum),
                         reason_amount(b, self->dimension, have));
         return error_help(err, "at most %s can be guaranteed here now",

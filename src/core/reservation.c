@@ -344,3 +344,26 @@ reservation_is_for(const struct world *world,
            (ref_is_none(reservation->class) ||
             class_within(world, workload->class, reservation->class));
 }
+
+int64_t
+reservation_extra(const struct world *world, const struct quota *quota)
+{
+    int64_t sum = 0;
+
+    if (quota->dimension != DIMENSION_CARDS ||
+        quota->object.parent.kind == KIND_PLATFORM)
+        return 0;
+    world_each(world, KIND_RESERVATION, ref) {
+        const struct reservation *reservation = world_reservation(world, ref);
+
+        if (reservation->state == RESERVATION_OPEN &&
+            world_is_below(world, reservation->object.parent,
+                           quota->object.parent) &&
+            (ref_is_none(quota->pool) ||
+             ref_equal(quota->pool, reservation->pool)) &&
+            (ref_is_none(quota->class) ||
+             class_within(world, reservation->class, quota->class)))
+            sum += reservation->cards * 1000;
+    }
+    return sum;
+}

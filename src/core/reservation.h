@@ -49,6 +49,11 @@ bool reservation_is_for(const struct world *world,
                         const struct reservation *reservation,
                         const struct workload *workload);
 
+/* Milli-cards that open reservations add to this quota's guarantee and limit:
+ * those of its node and below whose cards it counts. */
+int64_t reservation_extra(const struct world *world,
+                          const struct quota *quota);
+
 /* When something is to be done about it next; now or earlier: due.
  * TIMELINE_NEVER when it is over. */
 int64_t reservation_due_ms(const struct estate *estate,

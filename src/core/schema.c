@@ -367,6 +367,8 @@ static const struct field workload_fields[] = {
     AMOUNT(workload, preemptions, 0, "times preempted"),
     TIME(workload, waiting_ms, 0, "waits to start since"),
     AMOUNT(workload, bypassed, 0, "starts of later work since then"),
+    TIME(workload, booked_ms, 0,
+         "starts then at the latest if what runs keeps its longest run"),
     TIME(workload, started_ms, 0, "this attempt runs since"),
     TIME(workload, ended_ms, 0, "ended"),
     TIME(workload, next_try_ms, 0, "not tried before"),

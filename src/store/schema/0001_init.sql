@@ -443,6 +443,7 @@ CREATE TABLE "workload" (
     "preemptions" INTEGER,
     "waiting_ms" INTEGER,
     "bypassed" INTEGER,
+    "booked_ms" INTEGER,
     "started_ms" INTEGER,
     "ended_ms" INTEGER,
     "next_try_ms" INTEGER,

@@ -176,6 +176,8 @@ a_booked_start_is_not_delayed_S52(void **state)
     scene_run(&s.scene);
     assert_int_equal(booked_from(&s, big), END_OF(HOUR));
     assert_int_equal(booked_parts(&s, big), 7);
+    assert_int_equal(scene_workload(&s.scene, big)->booked_ms,
+                     END_OF(HOUR));
     /* 53 minutes before it: 50 minutes, a grace of 2 and 1 of slack fit. */
     early = scene_submit(&s.scene, (struct job){ s.pa, .class = s.two,
                                                  .max_run_ms = 50 * MINUTE });
@@ -194,6 +196,7 @@ a_booked_start_is_not_delayed_S52(void **state)
     scene_finish(&s.scene, first, 0);
     scene_run(&s.scene);
     assert_int_equal(scene_state(&s.scene, big), WORKLOAD_ASSIGNED);
+    assert_int_equal(scene_workload(&s.scene, big)->booked_ms, 0);
     scene_teardown(&s.scene);
 }
 

@@ -383,6 +383,41 @@ a_restart_changes_nothing_and_the_next_window_comes(void **state)
     scene_teardown(&s.scene);
 }
 
+/* In the window it counts for the quotas of its node and above, not for those
+ * of others, of other pools or of other dimensions. */
+static void
+an_open_window_counts_for_the_quotas_above_it(void **state)
+{
+    struct stage s;
+    struct quota own = { .dimension = DIMENSION_CARDS, .limit = AMOUNT_NONE };
+    struct quota other = own;
+    struct ref r;
+
+    (void)state;
+    setup(&s);
+    own.object.parent = s.a;
+    other.object.parent = s.b;
+    r = reserve(&s, plan(&s, 2, DAY, HOUR));
+    assert_int_equal(reservation_extra(s.scene.world, &own), 0);
+    wait_until(&s, SCENE_NOW + DAY - LEAD);
+    assert_int_equal(reservation_extra(s.scene.world, &own), 0);
+    wait_until(&s, SCENE_NOW + DAY);
+    assert_int_equal(state_of(&s, r), RESERVATION_OPEN);
+    assert_int_equal(reservation_extra(s.scene.world, &own), CARDS(2));
+    assert_int_equal(reservation_extra(s.scene.world, &other), 0);
+    own.pool = s.pool;
+    assert_int_equal(reservation_extra(s.scene.world, &own), CARDS(2));
+    own.pool = scene_pool(&s.scene, "q");
+    assert_int_equal(reservation_extra(s.scene.world, &own), 0);
+    own.pool = (struct ref){ 0 };
+    own.object.parent = s.pa;
+    assert_int_equal(reservation_extra(s.scene.world, &own), 0);
+    own.object.parent = s.a;
+    own.dimension = DIMENSION_CPU;
+    assert_int_equal(reservation_extra(s.scene.world, &own), 0);
+    scene_teardown(&s.scene);
+}
+
 int
 main(void)
 {
@@ -392,6 +427,7 @@ main(void)
         cmocka_unit_test(what_does_not_fit_is_refused_with_the_numbers_S50),
         cmocka_unit_test(a_window_that_comes_again_is_checked_each_time_S50),
         cmocka_unit_test(times_that_make_no_sense_are_refused),
+        cmocka_unit_test(an_open_window_counts_for_the_quotas_above_it),
         cmocka_unit_test(a_window_now_needs_cards_that_are_free_S50),
         cmocka_unit_test(reserved_cards_are_its_own_in_the_window_S51),
         cmocka_unit_test(work_that_ends_before_the_window_fills_it),
