@@ -13,6 +13,7 @@
 # make bench-sched    the scheduler on a large estate (release build)
 # make bench-start     what the runner adds to conmon and crun alone
 # make soak            an hour of mixed load (SOAK_SECONDS)
+# make test-simulate   random histories, every invariant after each step
 # make lint            layers, purity, clang-tidy, cppcheck
 # make test-crash      disk faults, crash points and kills (tests/crash)
 # make soak-crash      the same with 1,000 kills at random moments
@@ -157,6 +158,13 @@ test-unit: $(UNIT)
 test-stories: all
 	@BUILD=$(BUILD) tools/run-stories tests/stories
 test: test-unit test-stories
+# 200,000 random steps (STEPS); 10 million in soak-simulate.
+test-simulate: $(OUT)/tests/simulate/test_world
+	@BUILD=$(BUILD) tests/simulate/run
+soak-simulate: $(OUT)/tests/simulate/test_world
+	@BUILD=$(BUILD) STEPS=$${STEPS:-10000000} tests/simulate/run
+test-simulate-mutants:
+	@tests/simulate/mutants
 hostile: all $(HOSTILE)
 # What the API is asked in every field is asked of a build with sanitizers.
 test-hostile: hostile
@@ -198,6 +206,7 @@ clean:
 
 .SECONDARY:
 .PHONY: all tests bench $(BENCHES) bench-start soak test test-contract test-unit test-stories hostile test-hostile fuzz test-fuzz lint clean \
-        test-disk test-crash soak-crash test-mutants
+        test-disk test-crash soak-crash test-mutants test-simulate \
+        soak-simulate test-simulate-mutants
 .DELETE_ON_ERROR:
 -include $(wildcard $(OUT)/tests/hostile/*.d $(OUT)/*.d $(OUT)/*/*.d $(OUT)/*/*/*.d $(OUT)/*/*/*/*.d $(OUT)/*/*/*/*/*.d)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <inttypes.h>
+#include <stdlib.h>
 
 #include "tests/unit/core/scene.h"
 
@@ -623,12 +624,48 @@ calm(struct play *play)
     play->hits.served += play->hits.assigned - before;
 }
 
+/* Is the step among those that SIMULATE_KEEP lists ("3,17-20")?  Without it
+ * all are. */
+static bool
+is_kept(const char *keep, int step)
+{
+    while (keep != NULL && *keep != '\0') {
+        char *end;
+        long first = strtol(keep, &end, 10), last = first;
+
+        if (*end == '-')
+            last = strtol(end + 1, &end, 10);
+        if (step >= first && step <= last)
+            return true;
+        keep = *end == ',' ? end + 1 : "";
+    }
+    return keep == NULL;
+}
+
+/* Each step has a sequence of its own, so that leaving one out does not
+ * change what the others try. */
+static void
+seed_step(struct play *play, uint64_t seed, int step)
+{
+    uint64_t mixed = (seed + 1) * UINT64_C(0x9e3779b97f4a7c15) +
+                     (uint64_t)step * UINT64_C(0xbf58476d1ce4e5b9);
+
+    play->random = (mixed ^ (mixed >> 31)) | 1;
+    for (int i = 0; i < 4; i++)
+        (void)next(play);
+}
+
 static void
 act(struct play *play, uint64_t seed, int steps, bool forgetful)
 {
+    const char *keep = getenv("SIMULATE_KEEP");
+
     build(play, seed);
     play->forgetful = forgetful;
     for (int step = 1; step <= steps; step++) {
+        if (!is_kept(keep, step))
+            continue;
+        seed_step(play, seed, step);
         something(play);
         if (chance(play, 60))
             schedule(play);
@@ -645,23 +682,35 @@ show(const struct play *play)
     const struct field *reasons = schema_field(KIND_WORKLOAD, "reason");
     const struct field *states = schema_field(KIND_WORKLOAD, "state");
 
-    print_message("assigned %" PRId64 " nominated %" PRId64 " victims %" PRId64
-                  " expired %" PRId64 " stopped %" PRId64 " served %" PRId64
-                  " edits %" PRId64 " refused %" PRId64 " lost %" PRId64
-                  " back %" PRId64 " failed starts %" PRId64
-                  " explained %" PRId64 " verified %" PRId64 "\n",
-                  play->hits.assigned, play->hits.nominated, play->hits.victims,
-                  play->hits.expired, play->hits.stopped, play->hits.served, play->hits.edits,
-                  play->hits.refused_edits, play->hits.lost, play->hits.back,
-                  play->hits.failed_starts, play->hits.explained,
-                  play->hits.verified);
+    const struct {
+        const char *name;
+        int64_t count;
+    } counts[] = {
+        { "assigned", play->hits.assigned },
+        { "nominated", play->hits.nominated },
+        { "victims", play->hits.victims },
+        { "expired", play->hits.expired },
+        { "stopped", play->hits.stopped },
+        { "served", play->hits.served },
+        { "edits", play->hits.edits },
+        { "refused_edits", play->hits.refused_edits },
+        { "lost", play->hits.lost },
+        { "back", play->hits.back },
+        { "failed_starts", play->hits.failed_starts },
+        { "explained", play->hits.explained },
+        { "verified", play->hits.verified },
+    };
+
+    for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++)
+        print_message("hit %s %" PRId64 "\n", counts[i].name,
+                      counts[i].count);
     for (int i = 0; i < 2; i++)
-        print_message("rule %s %" PRId64 "\n", rules[i], play->hits.rule[i]);
+        print_message("hit rule-%s %" PRId64 "\n", rules[i], play->hits.rule[i]);
     for (int i = 0; i <= WORKLOAD_CANCELLED; i++)
-        print_message("state %s %" PRId64 "\n", states->names[i],
+        print_message("hit state-%s %" PRId64 "\n", states->names[i],
                       play->hits.state[i]);
     for (int i = 0; i <= REASON_SUSPENDED; i++)
-        print_message("reason %s %" PRId64 "\n", reasons->names[i],
+        print_message("hit reason-%s %" PRId64 "\n", reasons->names[i],
                       play->hits.reason[i]);
 }
 
@@ -690,8 +739,18 @@ invariants_hold_through_random_histories(void **state)
     /* Some of them have found faults. */
     static const uint64_t seeds[] = { 1, 100, 120, 127, 136 };
     struct play *play = memory_new(1, sizeof(*play));
+    const char *seed = getenv("SIMULATE_SEED");
+    const char *steps = getenv("SIMULATE_STEPS");
 
     (void)state;
+    if (seed != NULL) { /* one history of a campaign: tests/simulate/run */
+        act(play, strtoull(seed, NULL, 10),
+            steps != NULL ? (int)strtol(steps, NULL, 10) : STEPS, false);
+        scene_teardown(&play->scene);
+        show(play);
+        free(play);
+        return;
+    }
     for (size_t i = 0; i < sizeof(seeds) / sizeof(seeds[0]); i++) {
         act(play, seeds[i], STEPS, false);
         scene_teardown(&play->scene);

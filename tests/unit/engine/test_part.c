@@ -24,8 +24,8 @@ a_name_that_could_lead_a_path_astray_is_refused(void **state)
                                        "/1g@0",   "GPU-1/..",  "GPU-1/.x@0",
                                        "-1",      "GPU/1g/@0", "GPU 1",
                                        "GPU-1/-", "GPU_1",
-                                       "GPU-1/1g.0123456789012345678901234567"
-                                       "8901234567890@0" };
+                                       ("GPU-1/1g.0123456789012345678901234567"
+                                        "8901234567890@0") };
 
     (void)state;
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
