@@ -59,6 +59,18 @@ look_ahead(struct look *look)
     look->soon.shapes = look->gate->shapes;
 }
 
+/* Is it closed by what work of any tenant may give back, in any pool: the
+ * month of the platform, or of a priority class? */
+static bool
+is_everybodys_month(const struct world *world, const struct verdict *verdict)
+{
+    const struct quota *quota = world_quota(world, verdict->quota);
+
+    if (verdict->reason == REASON_CARD_TIME)
+        return quota != NULL && quota->object.parent.kind == KIND_PLATFORM;
+    return verdict->reason == REASON_GOVERNANCE;
+}
+
 static void
 look_at_pool(struct look *look, struct option *option)
 {
@@ -75,6 +87,8 @@ look_at_pool(struct look *look, struct option *option)
             (look->closed.state == WORKLOAD_REJECTED &&
              verdict.state == WORKLOAD_GATED))
             look->closed = verdict;
+        if (is_everybodys_month(look->estate->world, &verdict))
+            look->outlook->abroad = true;
         if (verdict.reason != REASON_LIMIT)
             return;
         option->soon = gate_check_pool(&look->soon, look->workload,
@@ -404,16 +418,38 @@ evaluate_pools(struct look *look, struct evaluation *evaluation)
     (void)find_transfer(look, evaluation);
 }
 
-/* Usage quotas are about time: how much is used changes by itself. */
-static bool
-is_timed(const struct world *world, const struct workload *workload)
+/* Time alone will have something else to say then. */
+static void
+look_again(struct look *look, int64_t at_ms)
 {
-    for (struct ref node = workload->object.parent; !ref_is_none(node);
+    struct outlook *outlook = look->outlook;
+
+    if (outlook->due_ms == 0 || at_ms < outlook->due_ms)
+        outlook->due_ms = at_ms;
+}
+
+/* What is counted by the month changes by itself, and with all that is
+ * metered; a limit that is raised for a time falls by itself. */
+static void
+look_at_limits(struct look *look)
+{
+    const struct world *world = look->estate->world;
+    const struct priority *priority =
+        world_priority(world, look->workload->priority);
+    int64_t now_ms = look->estate->now_ms;
+
+    if (priority != NULL && priority->card_time > 0)
+        look->outlook->timed = true;
+    for (struct ref node = look->workload->object.parent; !ref_is_none(node);
          node = world_parent(world, node))
-        world_each_child(world, KIND_QUOTA, node, ref)
-            if (world_quota(world, ref)->dimension >= DIMENSION_CARD_TIME)
-                return true;
-    return false;
+        world_each_child(world, KIND_QUOTA, node, ref) {
+            const struct quota *quota = world_quota(world, ref);
+
+            if (quota->dimension >= DIMENSION_CARD_TIME)
+                look->outlook->timed = true;
+            if (quota_is_raised(quota, now_ms))
+                look_again(look, quota->raised_until_ms);
+        }
 }
 
 /* What it depends on besides places and limits. */
@@ -425,11 +461,12 @@ look_out(struct look *look)
     /* Whom a booking bars depends on the time and on its owner's use. */
     bool bars = world_count(world, KIND_BOOKING) > 0;
 
-    if (bars || is_timed(world, look->workload))
-        outlook->due_ms = look->estate->now_ms + EVALUATE_LOOK_MS;
+    look_at_limits(look);
+    if (bars || outlook->timed)
+        look_again(look, look->estate->now_ms + EVALUATE_LOOK_MS);
     outlook->abroad = bars;
     outlook->change =
-        look->nominated || look->booked || outlook->due_ms != 0;
+        look->nominated || look->booked || bars || outlook->timed;
 }
 
 void

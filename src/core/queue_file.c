@@ -173,6 +173,7 @@ leave(struct queue *queue, struct member *member)
     else if (group->ready != QUEUE_NONE || at == 0)
         queue_bag_add(queue, &queue->rouse, member->group);
     member->group = QUEUE_NONE;
+    member->book_ms = 0;
     queue->waiting--;
 }
 
@@ -281,7 +282,8 @@ queue_add_overdue(struct queue *queue, struct ref ref)
 
 /* --- filing --- */
 
-/* A start is booked for the first of its group when it is time. */
+/* A start is booked for the first of its group when it is time.  Once it was
+ * considered, the outlook says when it is again. */
 static void
 check_booking(struct queue *queue, struct member *member,
               const struct workload *workload)
@@ -292,6 +294,7 @@ check_booking(struct queue *queue, struct member *member,
                           : booking_due_ms(queue->world, workload);
 
     if (book_ms > queue->now_ms) {
+        member->book_ms = 0;
         if (book_ms < INT64_MAX)
             remind(queue, member, self, book_ms);
         return;

@@ -49,6 +49,7 @@ struct queue {
     size_t ready_count, ready_room;
     struct bag marked;  /* workloads to be filed anew */
     struct bag tenants; /* where something was set anew */
+    struct bag metered; /* tenants whose bindings changed */
     struct bag unsaid;  /* groups with another verdict */
     struct bag rouse;   /* groups to be made ready, or whose first is another */
     struct bag late;    /* workloads that joined a judged group */

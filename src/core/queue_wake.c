@@ -50,6 +50,7 @@ queue_note(struct queue *queue, const struct trail_step *step)
         break;
     case KIND_BINDING:
         mark_holders(queue, step->target);
+        queue_bag_add(queue, &queue->metered, step->scope.index);
         break;
     case KIND_CARD:
         mark_holders(queue, step->ref);
@@ -219,6 +220,20 @@ wake_by_tenants(struct queue *queue, struct estate *estate)
     }
 }
 
+/* What was metered counts in the months of its tenant. */
+static void
+wake_by_meters(struct queue *queue, struct estate *estate)
+{
+    while (queue->metered.count > 0) {
+        struct ref ref = { KIND_TENANT, queue_bag_take(&queue->metered) };
+
+        for (uint32_t i = queue_tenant(queue, ref)->first; i != QUEUE_NONE;
+             i = queue->groups[i]->next)
+            if (queue->groups[i]->outlook.timed)
+                queue_wake(queue, estate, i);
+    }
+}
+
 void
 queue_settle(struct queue *queue, struct estate *estate)
 {
@@ -241,4 +256,5 @@ queue_settle(struct queue *queue, struct estate *estate)
         wake_all(queue, estate);
     wake_by_place(queue, estate);
     wake_by_tenants(queue, estate);
+    wake_by_meters(queue, estate);
 }

@@ -39,6 +39,7 @@ struct outlook {
     bool change;    /* anything that changes there or in its tenant */
     bool claims;    /* any start in its tenant */
     bool abroad;    /* anything that changes about anybody's work */
+    bool timed;     /* whatever is metered in its tenant */
     int64_t due_ms; /* time alone; 0: not */
 };
 

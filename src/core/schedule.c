@@ -346,7 +346,8 @@ retire_some(struct scheduler *scheduler, struct changes *changes,
             queue_return(scheduler->queue);
             return;
         }
-        retire(changes, ref);
+        if (change_get(changes, ref) != NULL) /* it may be listed twice */
+            retire(changes, ref);
         ref = count < RETIRE_MAX ? queue_overdue(scheduler->queue)
                                  : (struct ref){ 0 };
     }
@@ -524,7 +525,8 @@ schedule_step(struct scheduler *scheduler, struct changes *changes)
 
 /* --- is it true? --- */
 
-/* Would the first member of every group that is judged be told the same? */
+/* Would each that waits be told the same?  A start is booked for the first of
+ * its group, whoever else of it is due. */
 static const char *
 compare_verdicts(struct scheduler *scheduler, struct arena *arena)
 {
@@ -538,6 +540,8 @@ compare_verdicts(struct scheduler *scheduler, struct arena *arena)
             continue;
         evaluate_workload(gate_of(scheduler), scheduler->estate,
                           world_workload(world, ref), arena, &evaluation);
+        if (evaluation.act == ACT_BOOK && group->members[0] != ref.index)
+            continue;
         if (evaluation.act != ACT_WAIT)
             return "who waits";
         if (evaluation.drop)
