@@ -241,6 +241,7 @@ bar_part(struct estate *estate, const struct workload *owner,
     if (ref_is_none(booking->card) || number == ESTATE_NONE)
         return;
     part = &estate->parts[number];
+    estate_trial(estate, part->site);
     part->own_milli -= sign * booking->milli;
     part->own_memory_mib -= sign * booking->memory_mib;
     if (!first || owner == NULL)

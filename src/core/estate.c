@@ -395,6 +395,7 @@ estate_new(struct arena *arena, const struct world *world, int64_t now_ms)
     estate->world = world;
     estate->now_ms = now_ms;
     estate->inside = inside;
+    estate->trials = arena_alloc(arena, sizeof(*estate->trials));
     ledger_init(&estate->promised, arena);
     ledger_init(&estate->leaving, arena);
     ledger_init(&estate->balance, arena);
@@ -420,6 +421,59 @@ estate_new(struct arena *arena, const struct world *world, int64_t now_ms)
 /* --- trials --- */
 
 void
+estate_trial(struct estate *estate, uint32_t site)
+{
+    struct estate_trials *trials = estate->trials;
+
+    trials->flags = estate_grow(estate, trials->flags, &trials->flag_room,
+                                (size_t)site + 1, 1);
+    if (trials->flags[site] != 0)
+        return;
+    trials->flags[site] = 1;
+    trials->sites = estate_grow(estate, trials->sites, &trials->room,
+                                trials->count + 1, sizeof(*trials->sites));
+    trials->sites[trials->count++] = site;
+}
+
+static bool
+is_tried(const struct estate *estate, uint32_t number)
+{
+    const struct site *site = &estate->sites[number];
+
+    if (site->own_cpu != 0 || site->own_memory != 0 || site->gain_cpu != 0 ||
+        site->gain_memory != 0)
+        return true;
+    for (size_t i = site->first; i < site->first + site->count; i++) {
+        const struct part *part = &estate->parts[i];
+
+        if (part->own_milli != 0 || part->own_memory_mib != 0 ||
+            part->gain_milli != 0 || part->gain_memory_mib != 0 ||
+            part->cut.own.count != 0 || part->cut.gain.count != 0)
+            return true;
+    }
+    return false;
+}
+
+const uint32_t *
+estate_tried(const struct estate *estate, size_t *count_out)
+{
+    struct estate_trials *trials = estate->trials;
+    size_t kept = 0;
+
+    for (size_t i = 0; i < trials->count; i++) {
+        uint32_t site = trials->sites[i];
+
+        if (is_tried(estate, site))
+            trials->sites[kept++] = site;
+        else
+            trials->flags[site] = 0;
+    }
+    trials->count = kept;
+    *count_out = kept;
+    return trials->sites;
+}
+
+void
 estate_own(struct estate *estate, struct ref ref, bool on)
 {
     const struct world *world = estate->world;
@@ -439,6 +493,7 @@ estate_own(struct estate *estate, struct ref ref, bool on)
 
         if (at == ESTATE_NONE)
             continue;
+        estate_trial(estate, part->site);
         part->own_milli += sign * hold->milli;
         part->own_memory_mib += sign * hold->memory_mib;
         estate_cut_add(part, &part->cut.own, hold->slice, (int)sign);

@@ -115,6 +115,7 @@ struct estate_news {
 };
 
 struct expect;
+struct place_index;
 
 struct estate {
     struct arena *arena;
@@ -148,6 +149,13 @@ struct estate {
     struct estate_pulse runs_pulse; /* of all runs */
     uint64_t shapes; /* how often what nodes could hold at all changed */
     struct estate_news news;
+    struct estate_trials { /* sites where a trial may be on */
+        uint32_t *sites;
+        size_t count, room;
+        uint8_t *flags; /* by site */
+        size_t flag_room;
+    } *trials;
+    struct place_index *places; /* place_index.h; NULL: there is none */
     struct estate_inside *inside; /* of estate.c and estate_run.c */
 };
 
@@ -188,5 +196,9 @@ void estate_earlier(const struct estate *estate, struct ref workload,
                     struct arena *arena, struct ledger *ledger_out);
 /* Counts a run as stopped (sign 1) or not (-1): a trial. */
 void estate_gain(struct estate *estate, const struct run *run, int sign);
+/* For whoever changes gain or own of a site or of its parts; the sites where a
+ * trial is on. */
+void estate_trial(struct estate *estate, uint32_t site);
+const uint32_t *estate_tried(const struct estate *estate, size_t *count_out);
 
 #endif

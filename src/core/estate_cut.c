@@ -91,6 +91,7 @@ estate_gain(struct estate *estate, const struct run *run, int sign)
     for (size_t i = 0; i < run->count; i++) {
         const struct use *use = &run->uses[i];
 
+        estate_trial(estate, use->site);
         if (use->part == ESTATE_NONE) {
             estate->sites[use->site].gain_cpu += sign * use->cpu_milli;
             estate->sites[use->site].gain_memory += sign * use->memory_mib;

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "core/cut.h"
-#include "core/place_worth.h"
+#include "core/place_index.h"
 
 const char *
 place_filter_text(enum place_filter filter)
@@ -40,357 +40,16 @@ place_matches(const struct class *class, const struct card *card)
            card->memory_mib >= class->min_memory_mib;
 }
 
-/* Is a quota for cards of this type full? */
-static bool
-is_barred(const struct place_request *request, const struct card *card)
-{
-    for (size_t i = 0; i < request->bar_count; i++) {
-        const struct quota_bar *bar = &request->bars[i];
-
-        if ((bar->vendor[0] == '\0' ||
-             strcmp(bar->vendor, card->vendor) == 0) &&
-            (bar->model[0] == '\0' || strcmp(bar->model, card->model) == 0))
-            return true;
-    }
-    return false;
-}
-
-/* --- what is there --- */
-
-static int64_t
-soon_milli(const struct part *part, enum place_when when)
-{
-    return when == PLACE_FUTURE ? part->leaving_milli + part->gain_milli : 0;
-}
-
-static int64_t
-free_milli(const struct part *part, enum place_when when)
-{
-    return 1000 - part->used_milli - (part->held_milli - part->own_milli) +
-           soon_milli(part, when);
-}
-
-static int64_t
-free_memory(const struct part *part, enum place_when when)
-{
-    int64_t soon = when == PLACE_FUTURE
-                       ? part->leaving_memory_mib + part->gain_memory_mib
-                       : 0;
-
-    return part->memory_mib - part->used_memory_mib -
-           (part->held_memory_mib - part->own_memory_mib) + soon;
-}
-
-static int64_t
-free_cpu(const struct estate *estate, const struct site *site,
-         enum place_when when)
-{
-    const struct node *node = world_node(estate->world, site->node);
-    int64_t soon =
-        when == PLACE_FUTURE ? site->leaving_cpu + site->gain_cpu : 0;
-
-    return node->cpu_milli - site->used_cpu -
-           (site->held_cpu - site->own_cpu) + soon;
-}
-
-static int64_t
-free_node_memory(const struct estate *estate, const struct site *site,
-                 enum place_when when)
-{
-    const struct node *node = world_node(estate->world, site->node);
-    int64_t soon =
-        when == PLACE_FUTURE ? site->leaving_memory + site->gain_memory : 0;
-
-    return node->memory_mib - site->used_memory -
-           (site->held_memory - site->own_memory) + soon;
-}
-
-/* --- filters --- */
-
-/* A nodepool tenant shares its nodes with nobody, and nobody with it. */
-static bool
-has_neighbour(const struct site *site, const struct place_request *request)
-{
-    struct ref other = request->exclusive ? site->tenant : site->secluded;
-    bool more = request->exclusive ? site->shared : site->secluded_more;
-
-    return more ||
-           (!ref_is_none(other) && !ref_equal(other, request->tenant));
-}
-
-static enum place_filter
-filter_site(const struct estate *estate, const struct site *site,
-            const struct place_request *request)
-{
-    if (world_node(estate->world, site->node)->state != NODE_SCHEDULABLE)
-        return FILTER_NODE_STATE;
-    if (!site->fresh)
-        return FILTER_LEASE;
-    if (!ref_is_none(request->node) && !ref_equal(request->node, site->node))
-        return FILTER_PINNED;
-    if (has_neighbour(site, request))
-        return FILTER_NEIGHBOUR;
-    return FILTER_COUNT;
-}
-
-/* Room for one whole card or one share, and for whom it is kept if not. */
-static enum place_filter
-filter_room(const struct part *part, const struct place_request *request,
-            enum place_when when)
-{
-    const struct class *class = request->class;
-    int64_t milli = class->form == FORM_WHOLE ? 1000 : class->milli;
-    int64_t memory = place_memory(class, part);
-    int64_t used = part->used_milli - soon_milli(part, when);
-    int64_t held = part->held_milli - part->own_milli;
-
-    if (held > 0 && !ref_equal(part->hold_tenant, request->tenant))
-        return FILTER_HELD;
-    if (used > 0 && !ref_equal(part->tenant, request->tenant))
-        return FILTER_USED;
-    if (free_milli(part, when) < milli || free_memory(part, when) < memory)
-        return used + milli <= 1000 && held > 0 ? FILTER_HELD : FILTER_USED;
-    return FILTER_COUNT;
-}
-
-static enum place_filter
-filter_part(const struct estate *estate, const struct part *part,
-            const struct place_request *request, enum place_when when)
-{
-    const struct card *card = world_card(estate->world, part->card);
-
-    if (!place_matches(request->class, card) ||
-        (request->class->form == FORM_HARD &&
-         cut_profile(part, request->class) == NULL))
-        return FILTER_CLASS;
-    if (place_memory(request->class, part) > request->card_memory_max ||
-        is_barred(request, card))
-        return FILTER_QUOTA;
-    if (card->health != HEALTH_HEALTHY || card->missing)
-        return FILTER_HEALTH;
-    if (card->foreign)
-        return FILTER_FOREIGN;
-    if (card->handover == HANDOVER_FAILED ||
-        (when == PLACE_NOW && card->handover == HANDOVER_PENDING &&
-         !ref_equal(card->last_tenant, request->tenant)))
-        return FILTER_HANDOVER;
-    if (request->class->form == FORM_HARD)
-        return cut_filter(part, request, when);
-    if (part->cut.on && !cut_is_empty(part, when))
-        return FILTER_USED;
-    if (part->cut.on && when == PLACE_NOW)
-        return FILTER_CUT;
-    return filter_room(part, request, when);
-}
-
-/* --- options: the nodes that are left --- */
-
-struct option {
-    uint32_t site;
-    uint32_t *parts; /* that passed, in order */
-    size_t count;
-    int64_t fit;     /* instances */
-    bool avoid;
-    bool split;      /* no one island holds all */
-    int64_t left;    /* best fit: less is better */
-    int64_t second;
-    int64_t handovers;
-    struct place_worth worth;
-};
-
 static int64_t
 least(int64_t a, int64_t b)
 {
     return a < b ? a : b;
 }
 
-/* Shares that one part still takes. */
-static int64_t
-part_shares(const struct part *part, const struct class *class,
-            enum place_when when)
-{
-    int64_t memory = place_memory(class, part);
-    int64_t shares;
-
-    if (class->form == FORM_HARD)
-        return cut_room(part, class, when);
-    shares = free_milli(part, when) / class->milli;
-
-    return memory > 0 ? least(shares, free_memory(part, when) / memory)
-                      : shares;
-}
-
-static void
-fill_parts(const struct estate *estate, const struct place_request *request,
-           enum place_when when, struct arena *arena, struct option *option,
-           struct place_tally *tally)
-{
-    const struct site *site = &estate->sites[option->site];
-
-    option->parts = arena_alloc(arena, site->count * sizeof(uint32_t));
-    for (size_t i = site->first; i < site->first + site->count; i++) {
-        enum place_filter filter =
-            filter_part(estate, &estate->parts[i], request, when);
-
-        if (filter == FILTER_COUNT)
-            option->parts[option->count++] = (uint32_t)i;
-        else
-            tally->out_cards[filter]++;
-        if (filter == FILTER_GEOMETRY)
-            cut_note(&estate->parts[i], &tally->slice);
-    }
-}
-
-/* Instances that the cards of an option take, CPU and memory aside. */
-static int64_t
-cards_fit(const struct estate *estate, const struct option *option,
-          const struct place_request *request, enum place_when when,
-          int64_t *units_out)
-{
-    const struct class *class = request->class;
-    int64_t shares = 0;
-
-    if (class->form == FORM_WHOLE) {
-        *units_out = (int64_t)option->count;
-        return class->count > 0 ? *units_out / class->count
-                                : request->instances;
-    }
-    for (size_t i = 0; i < option->count; i++)
-        shares += part_shares(&estate->parts[option->parts[i]], class, when);
-    *units_out = shares;
-    return shares;
-}
-
-/* Free parts of the option on the island of one of them. */
-static int64_t
-island_count(const struct estate *estate, const struct option *option,
-             uint32_t island)
-{
-    int64_t count = 0;
-
-    for (size_t i = 0; i < option->count; i++)
-        count += estate->parts[option->parts[i]].island == island;
-    return count;
-}
-
-static int64_t
-largest_island(const struct estate *estate, const struct option *option)
-{
-    int64_t largest = 0;
-
-    for (size_t i = 0; i < option->count; i++) {
-        int64_t there = island_count(
-            estate, option, estate->parts[option->parts[i]].island);
-
-        if (there > largest)
-            largest = there;
-    }
-    return largest;
-}
-
-static bool
-class_is_whole(const struct place_request *request)
-{
-    return request->class->form == FORM_WHOLE;
-}
-
-static void
-fill_fit(const struct estate *estate, const struct place_request *request,
-         enum place_when when, struct option *option,
-         struct place_tally *tally)
-{
-    const struct site *site = &estate->sites[option->site];
-    int64_t cpu = free_cpu(estate, site, when);
-    int64_t memory = free_node_memory(estate, site, when);
-    int64_t units = 0;
-    int64_t fit = cards_fit(estate, option, request, when, &units);
-
-    tally->free += units;
-    if (request->one_island && class_is_whole(request))
-        units = largest_island(estate, option);
-    if (units > tally->largest)
-        tally->largest = units;
-    if (request->cpu_milli > 0) {
-        if (fit > 0 && cpu < request->cpu_milli)
-            tally->out_nodes[FILTER_CPU]++;
-        fit = least(fit, cpu > 0 ? cpu / request->cpu_milli : 0);
-    }
-    if (request->memory_mib > 0) {
-        if (fit > 0 && memory < request->memory_mib)
-            tally->out_nodes[FILTER_MEMORY]++;
-        fit = least(fit, memory > 0 ? memory / request->memory_mib : 0);
-    }
-    option->fit = fit;
-    tally->fit += fit;
-}
-
-static bool
-just_failed(const struct estate *estate, const struct place_request *request,
-            struct ref node)
-{
-    const struct workload *workload =
-        world_workload(estate->world, request->workload);
-
-    if (workload == NULL || workload->failures == 0)
-        return false;
-    world_each_child(estate->world, KIND_INSTANCE, request->workload, ref) {
-        const struct instance *instance = world_instance(estate->world, ref);
-
-        if (instance->failure[0] != '\0' && ref_equal(instance->node, node))
-            return true;
-    }
-    return false;
-}
-
-/* The score of an option, were `instances` of the request put there. */
-static void
-score(const struct estate *estate, const struct place_request *request,
-      enum place_when when, struct option *option, int64_t instances)
-{
-    int64_t need = instances * request->class->count, same = 0;
-    bool whole = request->class->form == FORM_WHOLE;
-
-    option->avoid =
-        just_failed(estate, request, estate->sites[option->site].node);
-    option->split = whole && need > 1;
-    option->left = whole ? (int64_t)option->count - need : INT64_MAX;
-    option->second = (int64_t)option->count;
-    for (size_t i = 0; i < option->count; i++) {
-        const struct part *part = &estate->parts[option->parts[i]];
-        const struct card *card = world_card(estate->world, part->card);
-
-        same += ref_is_none(card->last_tenant) ||
-                ref_equal(card->last_tenant, request->tenant);
-        if (whole && option->split &&
-            island_count(estate, option, part->island) >= need)
-            option->split = false;
-        if (!whole)
-            option->left = least(option->left,
-                                 request->class->form == FORM_HARD
-                                     ? cut_left(part, when)
-                                     : free_milli(part, when));
-    }
-    option->handovers = need > same ? need - same : 0;
-}
-
 static int
 order(int64_t a, int64_t b)
 {
     return a < b ? -1 : a > b;
-}
-
-static int
-option_order(const struct option *a, const struct option *b)
-{
-    int by;
-
-    if ((by = order(a->avoid, b->avoid)) != 0 ||
-        (by = order(a->split, b->split)) != 0 ||
-        (by = order(a->left, b->left)) != 0 ||
-        (by = order(a->second, b->second)) != 0 ||
-        (by = order(a->handovers, b->handovers)) != 0)
-        return by;
-    return order(a->site, b->site);
 }
 
 /* For gangs over nodes: the nodes that take most first. */
@@ -438,7 +97,7 @@ rank_parts(const struct estate *estate, const struct place_request *request,
     for (size_t i = 0; i < option->count; i++) {
         const struct part *part = &estate->parts[option->parts[i]];
         const struct card *card = world_card(estate->world, part->card);
-        int64_t there = island_count(estate, option, part->island);
+        int64_t there = place_option_island(estate, option, part->island);
 
         ranks[i].misfit = there >= need ? there - need : 2000000 - there;
         ranks[i].island = part->island;
@@ -498,7 +157,7 @@ seat_soft(const struct estate *estate, const struct place_request *request,
     int64_t *left = arena_alloc(arena, option->count * sizeof(*left));
 
     for (size_t i = 0; i < option->count; i++)
-        left[i] = part_shares(&estate->parts[option->parts[i]],
+        left[i] = place_option_shares(&estate->parts[option->parts[i]],
                               request->class, when);
     for (int64_t done = 0; done < instances; done++) {
         size_t best = option->count;
@@ -563,7 +222,7 @@ least_loss(const struct estate *estate, const struct place_request *request,
 
         if (option->fit < instances)
             continue;
-        score(estate, request, when, option, instances);
+        place_option_score(estate, request, when, option, instances);
         if (request->one_island && option->split)
             continue;
         place_worth_of(estate, request, when, option->site, option->parts,
@@ -596,10 +255,10 @@ best_node(const struct estate *estate, const struct place_request *request,
     for (size_t i = 0; i < count; i++) {
         if (options[i].fit < instances)
             continue;
-        score(estate, request, when, &options[i], instances);
+        place_option_score(estate, request, when, &options[i], instances);
         if (request->one_island && options[i].split)
             continue;
-        if (best == NULL || option_order(&options[i], best) < 0)
+        if (best == NULL || place_option_order(&options[i], best) < 0)
             best = &options[i];
     }
     return best;
@@ -614,8 +273,8 @@ spread(const struct estate *estate, const struct place_request *request,
     int64_t left = request->instances;
 
     for (size_t i = 0; i < count; i++)
-        options[i].avoid = just_failed(estate, request,
-                                       estate->sites[options[i].site].node);
+        options[i].avoid = place_option_fails(
+            estate, request, estate->sites[options[i].site].node);
     qsort(options, count, sizeof(*options), spread_order);
     for (size_t i = 0; i < count && left > 0; i++) {
         struct option *last =
@@ -639,26 +298,61 @@ list_options(const struct estate *estate, const struct place_request *request,
     size_t count = 0;
 
     for (size_t i = 0; i < estate->site_count; i++) {
-        const struct site *site = &estate->sites[i];
-        struct option option = { .site = (uint32_t)i };
-        enum place_filter filter;
-
-        if (!ref_equal(site->pool, request->pool))
-            continue;
-        tally->nodes++;
-        tally->cards += (int64_t)site->count;
-        filter = filter_site(estate, site, request);
-        if (filter != FILTER_COUNT) {
-            tally->out_nodes[filter]++;
-            tally->out_cards[filter] += (int64_t)site->count;
-            continue;
-        }
-        fill_parts(estate, request, when, arena, &option, tally);
-        fill_fit(estate, request, when, &option, tally);
-        if (option.fit > 0)
-            options[count++] = option;
+        options[count] = (struct option){ .site = (uint32_t)i };
+        place_option_look(estate, request, when, arena, &options[count],
+                          tally);
+        if (options[count].fit > 0)
+            count++;
     }
     return count;
+}
+
+static void
+make_seats(const struct place_request *request, struct arena *arena,
+           struct placement *placement)
+{
+    placement->count = 0;
+    placement->seats =
+        arena_alloc(arena, (size_t)request->instances * sizeof(struct seat));
+}
+
+/* Looks at all sites. */
+static bool
+scan(const struct estate *estate, const struct place_request *request,
+     enum place_when when, struct arena *arena,
+     struct placement *placement_out, struct place_tally *tally)
+{
+    struct option *options =
+        arena_alloc(arena, (estate->site_count + 1) * sizeof(*options));
+    size_t count = list_options(estate, request, when, arena, options, tally);
+    struct option *best = best_node(estate, request, when, options, count,
+                                    request->instances);
+
+    if (tally->fit < request->instances ||
+        (best == NULL && request->one_node))
+        return false;
+    make_seats(request, arena, placement_out);
+    if (best != NULL)
+        seat_node(estate, request, when, best, request->instances, arena,
+                  placement_out);
+    else
+        spread(estate, request, when, options, count, arena, placement_out);
+    return true;
+}
+
+/* The index knows the best site; its parts are looked up anew. */
+static void
+seat_site(const struct estate *estate, const struct place_request *request,
+          enum place_when when, uint32_t site, struct arena *arena,
+          struct placement *placement)
+{
+    struct option option = { .site = site };
+    struct place_tally ignored = { 0 };
+
+    place_option_look(estate, request, when, arena, &option, &ignored);
+    make_seats(request, arena, placement);
+    seat_node(estate, request, when, &option, request->instances, arena,
+              placement);
 }
 
 bool
@@ -667,24 +361,21 @@ place_find(const struct estate *estate, const struct place_request *request,
            struct placement *placement_out, struct place_tally *tally_out)
 {
     struct place_tally tally = { 0 };
-    struct option *options =
-        arena_alloc(arena, estate->site_count * sizeof(*options));
-    size_t count =
-        list_options(estate, request, when, arena, options, &tally);
-    struct option *best = best_node(estate, request, when, options, count,
-                                    request->instances);
+    bool indexed, found;
+    uint32_t best;
 
+    indexed = place_index_find(estate, request, when, arena, &best, &tally);
+    if (indexed && best != ESTATE_NONE) {
+        seat_site(estate, request, when, best, arena, placement_out);
+        found = true;
+    } else if (indexed &&
+               (tally.fit < request->instances || request->one_node)) {
+        found = false;
+    } else {
+        tally = (struct place_tally){ 0 };
+        found = scan(estate, request, when, arena, placement_out, &tally);
+    }
     if (tally_out != NULL)
         *tally_out = tally;
-    if (tally.fit < request->instances || (best == NULL && request->one_node))
-        return false;
-    placement_out->count = 0;
-    placement_out->seats =
-        arena_alloc(arena, (size_t)request->instances * sizeof(struct seat));
-    if (best != NULL)
-        seat_node(estate, request, when, best, request->instances, arena,
-                  placement_out);
-    else
-        spread(estate, request, when, options, count, arena, placement_out);
-    return true;
+    return found;
 }

@@ -8,6 +8,7 @@
 #include "core/evaluate.h"
 #include "core/expect.h"
 #include "core/lifecycle.h"
+#include "core/place_index.h"
 #include "core/queue.h"
 #include "core/reservation.h"
 
@@ -147,6 +148,7 @@ follow(struct scheduler *scheduler, const struct world *world, int64_t now_ms)
         forget(scheduler);
         scheduler->arena = arena_new();
         scheduler->estate = estate_new(scheduler->arena, world, now_ms);
+        place_index_on(scheduler->estate);
         scheduler->queue = queue_new(scheduler->arena, world);
         expect_news_begin(&scheduler->news, world);
         scheduler->position = end;
