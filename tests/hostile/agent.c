@@ -2,9 +2,10 @@
 /*
  * agent CONTROL STATE NODE TOKENFILE: enrols as that node and does what it is
  *     told, in words only: cards are clean, instances run, releases are true.
- * agent CONTROL STATE lie WHAT [INSTANCE CARD]: one message as that node that
- *     an honest agent would not send.  Prints the status, the code and, for
- *     what is refused, the reason.
+ * agent CONTROL STATE lie WHAT [INSTANCE CARD OTHER...]: one message as that
+ *     node that an honest agent would not send.  OTHER: the node's other
+ *     instances, for a lie within a list of all.  Prints the status, the code
+ *     and, for what is refused, the reason.
  *
  * STATE is a directory for the node's key; messages are made with the
  * project's own codec and then spoiled.
@@ -23,6 +24,7 @@
 
 #define CARDS 2
 #define LIST_MAX 64
+#define ID_ROOM 64
 
 struct station {
     struct wire wire;
@@ -393,16 +395,23 @@ post_garbage(const char *what)
 static int64_t incarnation = 1; /* of the instance that is lied about */
 
 /* INSTANCE@INCARNATION */
-static const char *
-read_instance(const char *text)
+static int64_t
+read_instance(const char *text, char id[ID_ROOM])
 {
-    static char id[64];
     size_t size = strcspn(text, "@");
 
-    (void)snprintf(id, sizeof(id), "%.*s", (int)size, text);
-    if (text[size] == '@')
-        incarnation = strtoll(text + size + 1, NULL, 10);
-    return id;
+    (void)snprintf(id, ID_ROOM, "%.*s", (int)size, text);
+    return text[size] == '@' ? strtoll(text + size + 1, NULL, 10) : 1;
+}
+
+static struct report_instance
+runs(const char *instance, int64_t number)
+{
+    return (struct report_instance){ .instance = instance,
+                                     .incarnation = number,
+                                     .state = REPORT_RUNNING,
+                                     .failure = "",
+                                     .checkpoint_step = -1 };
 }
 
 /* A whole honest message, but for what the caller puts in. */
@@ -421,24 +430,31 @@ lie_begin(struct lie *lie)
 }
 
 static void
-lie_about_instance(const char *what, const char *instance)
+lie_about_instance(const char *what, const char *instance,
+                   char *const *others)
 {
     struct lie lie;
-    struct report_instance fact = { .instance = instance,
-                                    .incarnation = incarnation,
-                                    .state = REPORT_RUNNING,
-                                    .failure = "",
-                                    .checkpoint_step = -1 };
+    struct report_instance facts[LIST_MAX];
+    struct report_instance *fact = &facts[0];
+    char ids[LIST_MAX][ID_ROOM];
+    size_t count = 1;
 
     lie_begin(&lie);
+    facts[0] = runs(instance, incarnation);
     if (strcmp(what, "inflate") == 0)
-        fact.cpu_us = INT64_C(1) << 50;
+        fact->cpu_us = INT64_C(1) << 50;
     else if (strcmp(what, "incarnation") == 0)
-        fact.incarnation += 7;
+        fact->incarnation += 7;
     else if (strcmp(what, "foreign-exit") == 0)
-        fact.state = REPORT_EXITED;
-    lie.sync.report.instances = &fact;
-    lie.sync.report.instance_count = 1;
+        fact->state = REPORT_EXITED;
+    for (; *others != NULL && count < LIST_MAX; others++, count++) {
+        int64_t number = read_instance(*others, ids[count]);
+
+        facts[count] = runs(ids[count], number);
+    }
+    lie.sync.report.instances_known = true;
+    lie.sync.report.instances = facts;
+    lie.sync.report.instance_count = count;
     say(&lie.sync);
 }
 
@@ -506,7 +522,8 @@ lie_about_cards(const char *what, const char *card)
 }
 
 static void
-lie(const char *what, const char *about, const char *card)
+lie(const char *what, const char *about, const char *card,
+    char *const *others)
 {
     static const char *const garbage[] = { "garbage", "huge", "deep", "empty",
                                            "twice", "unknown-field" };
@@ -534,7 +551,7 @@ lie(const char *what, const char *about, const char *card)
              strcmp(what, "incarnation") == 0 ||
              strcmp(what, "foreign-instance") == 0 ||
              strcmp(what, "foreign-exit") == 0)
-        lie_about_instance(what, about);
+        lie_about_instance(what, about, others);
     else
         post_spoiled(what, about);
 }
@@ -555,6 +572,7 @@ int
 main(int argc, char **argv)
 {
     char path[256];
+    char about[ID_ROOM] = "";
     struct error err;
 
     if (argc < 5)
@@ -568,7 +586,10 @@ main(int argc, char **argv)
     if (strcmp(argv[3], "lie") == 0) {
         if (recall(argv[2]) != 0)
             return 2;
-        lie(argv[4], argc > 5 ? read_instance(argv[5]) : "", argc > 6 ? argv[6] : "");
+        if (argc > 5)
+            incarnation = read_instance(argv[5], about);
+        lie(argv[4], about, argc > 6 ? argv[6] : "",
+            argv + (argc > 7 ? 7 : argc));
         print_answer();
         return 0;
     }
