@@ -103,7 +103,7 @@ $(OUT)/tests/fuzz/%: $(OUT)/tests/fuzz/%.o $(LIBS)
 	@$(CC) $< $(LIBS) $(ALL_LDFLAGS) -fsanitize=fuzzer $(LIBS_LINK) -o $@
 CRASH := $(OUT)/tests/crash/test_disk
 # The campaigns of tests/hostile: what a story starts, one program a file.
-HOSTILE := $(patsubst %,$(OUT)/tests/hostile/%,fields agent flood)
+HOSTILE := $(patsubst %,$(OUT)/tests/hostile/%,fields agent flood witness)
 $(HOSTILE): %: %.o $(OUT)/tests/hostile/wire.o $(OUT)/tests/hostile/attacks.o $(LIBS)
 	@echo "  LD $@"
 	@$(CC) $(filter %.o,$^) $(LIBS) $(ALL_LDFLAGS) $(LIBS_LINK) -o $@
