@@ -31,6 +31,7 @@ canary() { find "$HOME_DIR/canary" -printf '%p %y %m %U %G %s %n %T@ %C@\n' | so
         "$(jq -c --arg d "$RACER" '. + {image: {name: "racer", digest: $d}}' <<<"$checkpoint")"
     says one 1 'turns'
     canary >"$BATS_TEST_TMPDIR/before"
+    : >"$BATS_TEST_TMPDIR/refused"
     setpriv --reuid "$AGENT_UID" --regid "$AGENT_UID" --clear-groups \
         "$witness" "$HOME_DIR/run/runner.sock" one 1 20 "$HOME_DIR/canary" 777777 \
         >"$BATS_TEST_TMPDIR/said" 3>&- &
