@@ -3,6 +3,7 @@
 # make test            unit tests, then the stories (see tests/README.md)
 # make test-unit       unit, store and simulation tests only
 # make test-hostile    what a stranger, a tenant or a node may try (needs root)
+# make test-tsan       what has threads, with ThreadSanitizer
 # make test-fuzz       each fuzz target for FUZZ_SECONDS (10), with clang
 # make test-contract   the OpenAPI document linted, traffic checked against it
 # make bench-commit    changes a second through the API (release build)
@@ -170,6 +171,15 @@ hostile: all $(HOSTILE)
 test-hostile: hostile
 	@$(MAKE) BUILD=asan OUT=build/asan build/asan/bulkheadd
 	@BUILD=$(BUILD) TRIES=1 tools/run-stories tests/stories/hostile tests/hostile
+# The core has no threads; all that lies further out, and a daemon that is asked.
+TSAN := $(filter $(foreach l,base store identity control api agent runner,$(OUT)/tests/unit/$(l)/%) $(OUT)/tests/store/%,$(UNIT))
+ifeq ($(BUILD),tsan)
+test-tsan: all $(TSAN)
+	@tools/run-tsan $(TSAN) -- tests/stories/api/watch.bats tests/stories/api/repeat.bats
+else
+test-tsan:
+	@$(MAKE) BUILD=tsan OUT=build/tsan $@
+endif
 ifeq ($(BUILD),fuzz)
 fuzz: $(FUZZ)
 test-fuzz: fuzz
@@ -205,7 +215,7 @@ clean:
 	rm -rf build
 
 .SECONDARY:
-.PHONY: all tests bench $(BENCHES) bench-start soak test test-contract test-unit test-stories hostile test-hostile fuzz test-fuzz lint clean \
+.PHONY: all tests bench $(BENCHES) bench-start soak test test-contract test-unit test-stories hostile test-hostile test-tsan fuzz test-fuzz lint clean \
         test-disk test-crash soak-crash test-mutants test-simulate \
         soak-simulate test-simulate-mutants
 .DELETE_ON_ERROR:

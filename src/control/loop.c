@@ -625,11 +625,15 @@ loop_open(const struct loop_options *options, struct loop **loop_out,
 int
 loop_start(struct loop *loop, struct error *err)
 {
-    int rc = pthread_create(&loop->thread, NULL, world_thread, loop);
+    int rc;
 
+    /* The servers ask already whether it is there. */
+    (void)pthread_mutex_lock(&loop->lock);
+    rc = pthread_create(&loop->thread, NULL, world_thread, loop);
+    loop->threaded = rc == 0;
+    (void)pthread_mutex_unlock(&loop->lock);
     if (rc != 0)
         return error_set(err, ERROR_INTERNAL, "thread: errno %d", rc);
-    loop->threaded = true;
     return 0;
 }
 
@@ -645,7 +649,9 @@ loop_stop(struct loop *loop)
     (void)pthread_mutex_unlock(&loop->lock);
     if (loop->threaded)
         (void)pthread_join(loop->thread, NULL);
+    (void)pthread_mutex_lock(&loop->lock);
     loop->threaded = false;
+    (void)pthread_mutex_unlock(&loop->lock);
     refuse_queued(loop);
     /* The committer hands jobs to the crews: it ends before them. */
     committer_free(loop->committer);
