@@ -107,6 +107,28 @@ read_spec(const struct cli *cli, json_t *body, struct error *err)
     return 0;
 }
 
+/* NAME or NAME,NAME...: alternatives, best first. */
+static void
+set_class(const char *text, json_t *body)
+{
+    json_t *list;
+
+    (void)json_object_del(body, "class");
+    (void)json_object_del(body, "classes");
+    if (strchr(text, ',') == NULL) {
+        (void)json_object_set_new(body, "class", json_string(text));
+        return;
+    }
+    list = json_array();
+    for (const char *at = text; at != NULL;) {
+        size_t size = strcspn(at, ",");
+
+        (void)json_array_append_new(list, json_stringn(at, size));
+        at = at[size] == ',' ? at + size + 1 : NULL;
+    }
+    (void)json_object_set_new(body, "classes", list);
+}
+
 enum amount { AMOUNT_TEXT, AMOUNT_COUNT, AMOUNT_MILLI, AMOUNT_MIB,
               AMOUNT_TIME };
 
@@ -118,7 +140,6 @@ read_options(const struct cli *cli, json_t *body, struct error *err)
         enum amount amount;
     } list[] = {
         { "image", "image", AMOUNT_TEXT },
-        { "class", "class", AMOUNT_TEXT },
         { "kind", "kind", AMOUNT_TEXT },
         { "in-pool", "pool", AMOUNT_TEXT },
         { "priority", "priority", AMOUNT_TEXT },
@@ -154,6 +175,8 @@ read_options(const struct cli *cli, json_t *body, struct error *err)
                                       ? json_string(text)
                                       : json_integer(number));
     }
+    if (cli_option(cli, "class") != NULL)
+        set_class(cli_option(cli, "class"), body);
     if (cli_has(cli, "preemptible"))
         (void)json_object_set_new(body, "preemptible", json_true());
     if (cli_has(cli, "no-preemptible"))
@@ -225,7 +248,8 @@ submit(struct cli *cli, struct error *err)
 static const struct command_option options[] = {
     { "file", 'f', "FILE", "manifest as JSON; options and words win" },
     { "image", 'i', "IMAGE", "name or name@sha256:digest" },
-    { "class", 'c', "NAME", "what one instance gets" },
+    { "class", 'c', "NAME[,NAME...]",
+      "what one instance gets; several: the first that has a place" },
     { "instances", 'n', "N", "number of instances, started together" },
     { "kind", 0, "KIND", "batch (default), service or interactive" },
     { "priority", 0, "NAME", "priority class: `bulkhead get priorities`" },

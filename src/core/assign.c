@@ -44,7 +44,7 @@ add_instance(const struct estate *estate, struct changes *changes,
     instance->address = taken->address;
     instance->project = workload->object.parent;
     instance->pool = request->pool;
-    instance->class = workload->class;
+    instance->class = request->class->object.self;
     instance->cpu_milli = workload->cpu_milli;
     instance->memory_mib = workload->memory_mib;
     return instance;
@@ -76,7 +76,7 @@ bind(struct changes *changes,
     binding->project = workload->object.parent;
     binding->user = workload->user;
     binding->pool = request->pool;
-    binding->class = workload->class;
+    binding->class = request->class->object.self;
     if (seat->profile != NULL)
         (void)geometry_format(binding->slice, seat->profile->name,
                               seat->start);
@@ -136,6 +136,7 @@ assign_start(const struct estate *estate, struct changes *changes,
 
     lifecycle_drop_holds(changes, self);
     workload = begin_attempt(changes, self);
+    workload->class = request->class->object.self;
     for (size_t i = 0; i < placement->count; i++) {
         const struct seat *seat = &placement->seats[i];
         struct ref instance =
@@ -353,6 +354,7 @@ assign_nominate(const struct estate *estate, struct changes *changes,
     for (size_t i = 0; i < plan->count; i++)
         stop_victim(estate, changes, &plan->victims[i]);
     workload = change_update(changes, self);
+    workload->class = request->class->object.self;
     say_nominated(&verdict, changes, demand, plan);
     reason_put(workload, &verdict, changes->context.now_ms);
     if (plan->count > 0)

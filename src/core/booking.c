@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/booking.h"
 
+#include "core/alternative.h"
 #include "core/lifecycle.h"
 #include "core/reservation.h"
 #include "core/timeline.h"
@@ -172,6 +173,23 @@ is_first(const struct world *world, struct ref ref, struct ref owner)
     return ref_equal(ref, world_first_child(world, KIND_BOOKING, owner));
 }
 
+/* With any of its classes: its owner decides what its cards are used for. */
+static bool
+is_for_asker(const struct asker *asker, const struct reservation *reservation)
+{
+    struct ref classes[ALTERNATIVE_MAX];
+    size_t count =
+        alternative_list(asker->world, asker->workload, classes);
+    struct workload copy = *asker->workload;
+
+    for (size_t i = 0; i < count; i++) {
+        copy.class = classes[i];
+        if (reservation_is_for(asker->world, reservation, &copy))
+            return true;
+    }
+    return false;
+}
+
 /* A reservation keeps its cards from all work that is not for it: in its
  * window, and before that from work that would run into it.  One that lends
  * gives idle cards to burst work, which a guarantee can always take back. */
@@ -182,7 +200,7 @@ reservation_bars(const struct asker *asker,
     bool lends = reservation->lend && asker->workload->preemptible &&
                  asker->right == RIGHT_BURST;
 
-    if (reservation_is_for(asker->world, reservation, asker->workload))
+    if (is_for_asker(asker, reservation))
         return false;
     if (asker->end_ms <= reservation->opens_ms)
         return false;

@@ -220,10 +220,12 @@ booking_put(const struct estate *estate, struct changes *changes,
             const struct booking_plan *plan)
 {
     const struct placement *placement = &plan->placement;
+    struct workload *booked;
 
     lifecycle_drop_holds(changes, workload->object.self);
-    ((struct workload *)change_update(changes, workload->object.self))
-        ->booked_ms = plan->from_ms;
+    booked = change_update(changes, workload->object.self);
+    booked->booked_ms = plan->from_ms;
+    booked->class = class->object.self;
     if (placement->count == 0)
         (void)add(changes, workload, plan);
     for (size_t i = 0; i < placement->count; i++)

@@ -3,14 +3,16 @@
 
 #include <string.h>
 
+#include "core/alternative.h"
 #include "core/cut.h"
 #include "core/queue.h"
 #include "core/shortage.h"
 #include "core/timeline.h"
 
-/* One pool where it may run. */
+/* One class that it may have, in one pool where it may run. */
 struct option {
     struct ref pool;
+    size_t alternative;
     bool open; /* it passes the gate now */
     bool soon; /* it does when releases under way are done, or a release
                   within its own limits could make it pass */
@@ -30,9 +32,12 @@ struct look {
     bool nominated, booked;
     int64_t right;
     struct booking_bars bars; /* bookings that it has to respect */
-    struct option *options;
+    const struct workload *alternatives; /* it with each of its classes */
+    size_t alternative_count;
+    struct option *options; /* of the first class, of the second, ... */
     size_t count;
-    struct verdict closed; /* the nearest verdict of the gate */
+    /* of each alternative the nearest verdict of the gate; "": none yet */
+    struct verdict *closed;
     struct outlook *outlook;
     bool any_open;
 };
@@ -74,31 +79,34 @@ is_everybodys_month(const struct world *world, const struct verdict *verdict)
 static void
 look_at_pool(struct look *look, struct option *option)
 {
+    const struct workload *workload =
+        &look->alternatives[option->alternative];
+    struct verdict *closed = &look->closed[option->alternative];
     struct verdict verdict, later;
     struct demand demand;
 
-    option->open = gate_check_pool(look->gate, look->workload, option->pool,
+    option->open = gate_check_pool(look->gate, workload, option->pool,
                                    &option->demand, &verdict);
     if (option->open) {
         option->soon = true;
         look->any_open = true;
     } else {
-        if (look->closed.text[0] == '\0' ||
-            (look->closed.state == WORKLOAD_REJECTED &&
+        if (closed->text[0] == '\0' ||
+            (closed->state == WORKLOAD_REJECTED &&
              verdict.state == WORKLOAD_GATED))
-            look->closed = verdict;
+            *closed = verdict;
         if (is_everybodys_month(look->estate->world, &verdict))
             look->outlook->abroad = true;
         if (verdict.reason != REASON_LIMIT)
             return;
-        option->soon = gate_check_pool(&look->soon, look->workload,
+        option->soon = gate_check_pool(&look->soon, workload,
                                        option->pool, &demand, &later);
     }
-    gate_request(option->open ? look->gate : &look->soon, look->workload,
+    gate_request(option->open ? look->gate : &look->soon, workload,
                  &option->demand, &option->request);
 }
 
-/* Is there a place now, in the best pool that has one? */
+/* Is there a place now, with the best class in the best pool that has one? */
 static bool
 find_now(struct look *look, struct evaluation *evaluation)
 {
@@ -164,7 +172,7 @@ wait_soon(struct look *look, struct option *option,
                        sizeof(evaluation->verdict.text), "%s",
                        workload->reason_text);
     } else if (!option->open) {
-        evaluation->verdict = look->closed;
+        evaluation->verdict = look->closed[option->alternative];
         evaluation->verdict.state = WORKLOAD_GATED;
     } else {
         shortage_say(look->estate->world, &option->request,
@@ -172,6 +180,7 @@ wait_soon(struct look *look, struct option *option,
     }
 }
 
+/* Only when no alternative has a place, now or soon. */
 static bool
 find_victims(struct look *look, struct evaluation *evaluation)
 {
@@ -181,7 +190,9 @@ find_victims(struct look *look, struct evaluation *evaluation)
         /* A pool that is closed for good was never asked for. */
         if (option->request.class == NULL ||
             option->demand.of[DIMENSION_CARDS] == 0 ||
-            !reclaim_find(look->estate, look->workload, &option->demand,
+            !reclaim_find(look->estate,
+                          &look->alternatives[option->alternative],
+                          &option->demand,
                           &option->request, &look->bars, look->arena,
                           &evaluation->plan, look->outlook))
             continue;
@@ -221,10 +232,11 @@ try_from(struct look *look, struct ref nominee,
     estate_own(look->estate, nominee, true);
     look_ahead(look);
     for (size_t i = 0; i < look->count; i++) {
-        struct ref pool = look->options[i].pool;
+        struct option *at = &look->options[i];
 
-        look->options[i] = (struct option){ .pool = pool };
-        look_at_pool(look, &look->options[i]);
+        *at = (struct option){ .pool = at->pool,
+                               .alternative = at->alternative };
+        look_at_pool(look, at);
     }
     if (find_now(look, evaluation)) {
         found = true;
@@ -277,7 +289,8 @@ call_in_loans(struct look *look, struct evaluation *evaluation)
         struct option *option = &look->options[i];
 
         if (option->request.class == NULL ||
-            !reclaim_loans(estate, look->workload, &option->demand,
+            !reclaim_loans(estate, &look->alternatives[option->alternative],
+                           &option->demand,
                            &option->request, &look->bars, runs, count,
                            look->arena, &evaluation->plan))
             continue;
@@ -297,9 +310,9 @@ find_booking(struct look *look, struct evaluation *evaluation)
 
     for (size_t i = 0; i < look->count; i++) {
         const struct option *option = &look->options[i];
-        struct booking_ask ask = { look->workload, &option->demand,
-                                   &option->request, look->gate->promised,
-                                   option->open };
+        struct booking_ask ask = { &look->alternatives[option->alternative],
+                                   &option->demand, &option->request,
+                                   look->gate->promised, option->open };
         struct booking_plan plan;
 
         if (option->request.class == NULL ||
@@ -362,47 +375,77 @@ consider_booking(struct look *look, struct evaluation *evaluation)
     booking_bar(estate, &look->bars, 1);
 }
 
-/* The verdict when nothing can be done: that of the open pool where most is
- * free, else of the gate. */
+/* With one class: the verdict of the open pool where most is free, else of
+ * the gate. */
 static void
-say_wait(struct look *look, struct verdict *verdict)
+say_alternative(struct look *look, size_t alternative,
+                struct verdict *verdict)
 {
     const struct option *best = NULL;
 
     for (size_t i = 0; i < look->count; i++)
-        if (look->options[i].open &&
+        if (look->options[i].alternative == alternative &&
+            look->options[i].open &&
             (best == NULL || look->options[i].tally.free > best->tally.free))
             best = &look->options[i];
-    if (best != NULL) {
+    if (best != NULL)
         shortage_say(look->estate->world, &best->request, &best->tally,
                      verdict);
-    } else {
-        *verdict = look->closed;
+    else
+        *verdict = look->closed[alternative];
+}
+
+/* The verdict when nothing can be done. */
+static void
+say_wait(struct look *look, struct verdict *verdict)
+{
+    size_t count = look->alternative_count;
+    struct verdict *verdicts =
+        arena_alloc(look->arena, count * sizeof(*verdicts));
+
+    for (size_t i = 0; i < count; i++)
+        say_alternative(look, i, &verdicts[i]);
+    alternative_say(look->estate->world, look->alternatives, verdicts, count,
+                    verdict);
+    if (verdict->state == WORKLOAD_REJECTED)
         verdict->state = WORKLOAD_GATED;
+}
+
+/* The classes that policy allows, each in each pool. */
+static void
+list_options(struct look *look)
+{
+    struct ref pools[GATE_POOLS_MAX];
+    size_t count = gate_pools(look->estate->world, look->workload, pools,
+                              GATE_POOLS_MAX);
+
+    for (size_t i = 0; i < count; i++)
+        look->outlook->pools |= UINT64_C(1) << (pools[i].index % 64);
+    look->options =
+        arena_alloc(look->arena, look->alternative_count * count *
+                                     sizeof(*look->options));
+    for (size_t k = 0; k < look->alternative_count; k++) {
+        if (look->closed[k].text[0] != '\0')
+            continue;
+        if (count == 0)
+            verdict_set(&look->closed[k], WORKLOAD_GATED, REASON_POLICY,
+                        "there is no pool where it may run; a pool for its "
+                        "tenant would let it start");
+        for (size_t i = 0; i < count; i++)
+            look->options[look->count++] =
+                (struct option){ .pool = pools[i], .alternative = k };
     }
 }
 
 static void
 evaluate_pools(struct look *look, struct evaluation *evaluation)
 {
-    struct ref pools[GATE_POOLS_MAX];
     struct placement placement;
     struct option *option;
 
-    look->count = gate_pools(look->estate->world, look->workload, pools,
-                             GATE_POOLS_MAX);
+    list_options(look);
     for (size_t i = 0; i < look->count; i++)
-        look->outlook->pools |= UINT64_C(1) << (pools[i].index % 64);
-    look->options =
-        arena_alloc(look->arena, look->count * sizeof(*look->options));
-    if (look->count == 0)
-        verdict_set(&look->closed, WORKLOAD_GATED, REASON_POLICY,
-                    "there is no pool where it may run; a pool for its "
-                    "tenant would let it start");
-    for (size_t i = 0; i < look->count; i++) {
-        look->options[i].pool = pools[i];
         look_at_pool(look, &look->options[i]);
-    }
     if (find_now(look, evaluation))
         return;
     evaluation->act = ACT_WAIT;
@@ -469,6 +512,24 @@ look_out(struct look *look)
         look->nominated || look->booked || bars || outlook->timed;
 }
 
+/* Any of its classes; those that it does not are closed from here on. */
+static bool
+policy_allows(struct look *look, struct verdict *verdict)
+{
+    bool any = false;
+
+    for (size_t i = 0; i < look->alternative_count; i++)
+        if (gate_check_policy(look->gate, &look->alternatives[i],
+                              &look->closed[i])) {
+            look->closed[i].text[0] = '\0';
+            any = true;
+        }
+    if (!any)
+        alternative_say(look->estate->world, look->alternatives, look->closed,
+                        look->alternative_count, verdict);
+    return any;
+}
+
 void
 evaluate_workload(struct gate *gate, struct estate *estate,
                   const struct workload *workload, struct arena *arena,
@@ -482,11 +543,15 @@ evaluate_workload(struct gate *gate, struct estate *estate,
                          .workload = workload };
 
     memset(evaluation_out, 0, sizeof(*evaluation_out));
+    look.alternatives = alternative_copies(world, workload, arena,
+                                           &look.alternative_count);
+    look.closed =
+        arena_alloc(arena, look.alternative_count * sizeof(*look.closed));
     look.outlook = &evaluation_out->outlook;
     look.nominated = !ref_is_none(world_first_child(world, KIND_HOLD, self));
     look.booked = booking_has(world, self);
     look_out(&look);
-    if (!gate_check_policy(gate, workload, &evaluation_out->verdict)) {
+    if (!policy_allows(&look, &evaluation_out->verdict)) {
         evaluation_out->verdict.state = WORKLOAD_GATED;
         evaluation_out->drop = look.nominated || look.booked;
         return;

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "core/alternative.h"
 #include "core/change.h"
 #include "core/gate.h"
 #include "core/lifecycle.h"
@@ -157,6 +158,8 @@ pool_json(struct estate *estate, struct gate *gate,
     placed = place_find(estate, &request, PLACE_NOW, arena, &placement,
                         &tally);
     put(json, "pool", json_string(at->object.name));
+    put(json, "class",
+        json_string(world_object(estate->world, workload->class)->name));
     put(json, "starts", json_boolean(open && placed));
     if (open && !placed)
         shortage_say(estate->world, &request, &tally, &verdict);
@@ -182,15 +185,17 @@ trial_begin(struct trial *trial)
                         (struct context){ trial->now_ms, &trial->ids });
 }
 
-/* Does it start in the trial's world, alone in the queue? */
+/* Where it came closest to a start. */
+struct spot {
+    struct ref pool, class;
+};
+
+/* Does it start with its one class? */
 static bool
-trial_starts(struct trial *trial, struct verdict *verdict,
-             struct ref *pool_out)
+trial_starts_with(struct trial *trial, struct estate *estate,
+                  const struct workload *workload, struct verdict *verdict,
+                  struct spot *spot_out)
 {
-    const struct workload *workload =
-        world_workload(trial->world, trial->workload);
-    struct estate *estate =
-        estate_new(trial->arena, trial->world, trial->now_ms);
     struct ref pools[GATE_POOLS_MAX];
     size_t count =
         gate_pools(trial->world, workload, pools, GATE_POOLS_MAX);
@@ -201,7 +206,6 @@ trial_starts(struct trial *trial, struct verdict *verdict,
     verdict_set(verdict, WORKLOAD_GATED, REASON_POLICY, "no pool");
     if (!gate_check_policy(&gate, workload, verdict))
         return false;
-    estate_own(estate, trial->workload, true);
     for (size_t i = 0; i < count; i++) {
         struct place_request request;
         struct place_tally tally;
@@ -214,7 +218,7 @@ trial_starts(struct trial *trial, struct verdict *verdict,
                 *verdict = closed;
             continue;
         }
-        *pool_out = pools[i];
+        *spot_out = (struct spot){ pools[i], workload->class };
         gate_request(&gate, workload, &demand, &request);
         if (place_find(estate, &request, PLACE_NOW, trial->arena, &placement,
                        &tally))
@@ -222,6 +226,35 @@ trial_starts(struct trial *trial, struct verdict *verdict,
         shortage_say(trial->world, &request, &tally, verdict);
         said = true;
     }
+    return false;
+}
+
+/* Does it start in the trial's world, alone in the queue?  With none of its
+ * classes: the nearest verdict, and the place of it. */
+static bool
+trial_starts(struct trial *trial, struct verdict *verdict,
+             struct spot *spot_out)
+{
+    struct estate *estate =
+        estate_new(trial->arena, trial->world, trial->now_ms);
+    size_t count;
+    const struct workload *copies = alternative_copies(
+        trial->world, world_workload(trial->world, trial->workload),
+        trial->arena, &count);
+    struct verdict verdicts[ALTERNATIVE_MAX];
+    size_t nearest;
+
+    estate_own(estate, trial->workload, true);
+    for (size_t i = 0; i < count; i++) {
+        struct spot spot = { 0 };
+
+        if (trial_starts_with(trial, estate, &copies[i], &verdicts[i], &spot))
+            return true;
+        if (i == 0 || ref_is_none(spot_out->pool))
+            *spot_out = spot;
+    }
+    nearest = alternative_nearest(verdicts, count);
+    *verdict = verdicts[nearest];
     return false;
 }
 
@@ -260,14 +293,14 @@ trial_raise(struct trial *trial, const struct verdict *verdict, json_t *list)
 
 /* Puts a node with such cards into the pool. */
 static void
-trial_add_cards(struct trial *trial, struct ref pool, int64_t cards)
+trial_add_cards(struct trial *trial, const struct spot *spot, int64_t cards)
 {
     const struct workload *workload =
         world_workload(trial->world, trial->workload);
-    const struct class *class = world_class(trial->world, workload->class);
+    const struct class *class = world_class(trial->world, spot->class);
     struct changes *changes = trial_begin(trial);
     struct node *node =
-        change_create(changes, KIND_NODE, pool, "what-if-node");
+        change_create(changes, KIND_NODE, spot->pool, "what-if-node");
     struct ref ref = node->object.self;
 
     node->cpu_milli = workload->cpu_milli * workload->instances;
@@ -304,16 +337,16 @@ cards_for(const struct class *class, int64_t instances)
 /* Tries the missing cards first, then a node that holds all. */
 static bool
 trial_grow(struct trial *trial, const struct verdict *verdict,
-           struct ref pool, json_t *list)
+           const struct spot *spot, json_t *list)
 {
     const struct workload *workload =
         world_workload(trial->world, trial->workload);
-    const struct class *class = world_class(trial->world, workload->class);
+    const struct class *class = world_class(trial->world, spot->class);
     int64_t all = cards_for(class, workload->instances);
     int64_t missing = class->form == FORM_WHOLE && verdict->need > verdict->have
                           ? verdict->need - verdict->have
                           : all;
-    const struct pool *at = world_pool(trial->world, pool);
+    const struct pool *at = world_pool(trial->world, spot->pool);
     struct verdict after;
     char text[TEXT_MAX_SIZE];
     bool starts = false;
@@ -322,10 +355,10 @@ trial_grow(struct trial *trial, const struct verdict *verdict,
         return false;
     for (int64_t cards = missing < all ? missing : all;; cards = all) {
         struct trial grown = *trial;
-        struct ref ignored;
+        struct spot ignored = { 0 };
 
         grown.world = world_clone(trial->world);
-        trial_add_cards(&grown, pool, cards);
+        trial_add_cards(&grown, spot, cards);
         starts = trial_starts(&grown, &after, &ignored);
         world_free(grown.world);
         missing = cards;
@@ -352,16 +385,16 @@ nearest_json(const struct world *world, struct ref workload, int64_t now_ms,
     json_t *list = json_array();
     json_t *json = json_object();
     struct verdict verdict;
-    struct ref pool = { 0 };
-    bool starts = trial_starts(&trial, &verdict, &pool);
+    struct spot spot = { 0 };
+    bool starts = trial_starts(&trial, &verdict, &spot);
 
     for (int i = 0; !starts && i < RAISES_MAX; i++) {
         if (!trial_raise(&trial, &verdict, list))
             break;
-        starts = trial_starts(&trial, &verdict, &pool);
+        starts = trial_starts(&trial, &verdict, &spot);
     }
-    if (!starts && !ref_is_none(pool))
-        starts = trial_grow(&trial, &verdict, pool, list);
+    if (!starts && !ref_is_none(spot.pool))
+        starts = trial_grow(&trial, &verdict, &spot, list);
     put(json, "changes", list);
     put(json, "verified", json_boolean(starts));
     world_free(trial.world);
@@ -392,29 +425,60 @@ rank_of(struct estate *estate, const struct workload *workload)
     return rank;
 }
 
+/* Each of its classes in each pool; what policy does not allow has no pools. */
+static void
+put_alternatives(json_t *json, struct estate *estate, struct gate *gate,
+                 const struct workload *workload, struct arena *arena)
+{
+    const struct world *world = estate->world;
+    struct ref pools[GATE_POOLS_MAX];
+    size_t pool_count = gate_pools(world, workload, pools, GATE_POOLS_MAX);
+    json_t *list = json_array(), *names = json_array();
+    size_t count;
+    const struct workload *copies =
+        alternative_copies(world, workload, arena, &count);
+
+    put(json, "pools", list);
+    put(json, "alternatives", names);
+    for (size_t i = 0; i < count; i++) {
+        const struct object *class = world_object(world, copies[i].class);
+        json_t *one = json_object();
+        struct verdict verdict;
+        bool allowed = gate_check_policy(gate, &copies[i], &verdict);
+
+        put(one, "class", json_string(class != NULL ? class->name : "?"));
+        put(one, "allowed", json_boolean(allowed));
+        json_array_append_new(names, one);
+        if (!allowed) {
+            put_verdict(one, world, &verdict);
+            continue;
+        }
+        if (!gate_check(gate, &copies[i], &verdict))
+            put_verdict(one, world, &verdict);
+        for (size_t k = 0; k < pool_count; k++)
+            json_array_append_new(
+                list, pool_json(estate, gate, &copies[i], pools[k], arena));
+    }
+}
+
 static void
 put_waiting(json_t *json, const struct world *world,
             const struct workload *workload, int64_t now_ms,
             struct arena *arena)
 {
-    struct ref pools[GATE_POOLS_MAX];
-    size_t count = gate_pools(world, workload, pools, GATE_POOLS_MAX);
     struct estate *estate = estate_new(arena, world, now_ms);
-    json_t *list = json_array();
     struct verdict policy;
     struct gate gate;
 
     put(json, "ahead", number(rank_of(estate, workload)));
-    put(json, "pools", list);
     estate_own(estate, workload->object.self, true);
     gate_init(&gate, world, &estate->promised, now_ms, arena);
-    if (!gate_check_policy(&gate, workload, &policy)) {
+    put_alternatives(json, estate, &gate, workload, arena);
+    if (json_array_size(json_object_get(json, "pools")) == 0 &&
+        !gate_check(&gate, workload, &policy)) {
         put_verdict(json, world, &policy);
         return;
     }
-    for (size_t i = 0; i < count; i++)
-        json_array_append_new(
-            list, pool_json(estate, &gate, workload, pools[i], arena));
     put(json, "nearest",
         nearest_json(world, workload->object.self, now_ms, arena));
 }

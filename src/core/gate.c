@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "core/alternative.h"
 #include "core/governance.h"
 #include "core/manifest.h"
 
@@ -386,9 +387,10 @@ distance(const struct verdict *verdict)
     return verdict->reason == REASON_LIMIT_NEVER ? 1 : 2;
 }
 
-bool
-gate_check(struct gate *gate, const struct workload *workload,
-           struct verdict *verdict_out)
+/* With the one class that it has. */
+static bool
+check_all_pools(struct gate *gate, const struct workload *workload,
+                struct verdict *verdict_out)
 {
     struct ref pools[GATE_POOLS_MAX];
     struct verdict best, verdict;
@@ -409,6 +411,22 @@ gate_check(struct gate *gate, const struct workload *workload,
             best = verdict;
     }
     *verdict_out = best;
+    return false;
+}
+
+bool
+gate_check(struct gate *gate, const struct workload *workload,
+           struct verdict *verdict_out)
+{
+    struct verdict verdicts[ALTERNATIVE_MAX];
+    size_t count;
+    const struct workload *copies = alternative_copies(
+        gate->world, workload, gate->arena, &count);
+
+    for (size_t i = 0; i < count; i++)
+        if (check_all_pools(gate, &copies[i], &verdicts[i]))
+            return true;
+    alternative_say(gate->world, copies, verdicts, count, verdict_out);
     return false;
 }
 

@@ -40,8 +40,8 @@ bool gate_check_policy(const struct gate *gate,
 bool gate_check_pool(struct gate *gate, const struct workload *workload,
                      struct ref pool, struct demand *demand_out,
                      struct verdict *verdict_out);
-/* Both, over all pools: true when it passes in one at least.  Else the
- * verdict of the pool that comes closest. */
+/* Both, over all its classes and pools: true when it passes with one at least.
+ * Else the verdict of the pool that comes closest, of each class. */
 bool gate_check(struct gate *gate, const struct workload *workload,
                 struct verdict *verdict_out);
 

@@ -409,6 +409,8 @@ struct workload { /* below a project */
     int64_t submitted_ms;
     struct ref user;     /* user or serviceaccount that submitted it */
     struct ref class;
+    struct blob *classes; /* JSON list of class ids, best first; null: class
+                             alone (core/alternative.h) */
     struct ref pool;     /* none: any that is allowed */
     struct ref priority;
     int64_t instances;   /* 1.. */

@@ -83,10 +83,9 @@ queue_before(const struct queue_entry *a, const struct queue_entry *b)
     return a->seq < b->seq;
 }
 
-/* The best right in any pool; the memory of cards does not matter much here
- * and is left out. */
-int64_t
-queue_right(const struct estate *estate, const struct workload *workload)
+/* The memory of cards does not matter much here and is left out. */
+static enum quota_right
+right_with(const struct estate *estate, const struct workload *workload)
 {
     const struct world *world = estate->world;
     enum quota_right best = RIGHT_BURST;
@@ -103,6 +102,29 @@ queue_right(const struct estate *estate, const struct workload *workload)
         quota_demand(world, workload, pools[i], 0, &demand);
         demand.now_ms = estate->now_ms;
         right = quota_right(world, &demand, &estate->promised);
+        if (right < best)
+            best = right;
+    }
+    return best;
+}
+
+/* The best right with any class in any pool. */
+int64_t
+queue_right(const struct estate *estate, const struct workload *workload)
+{
+    struct ref classes[ALTERNATIVE_MAX];
+    size_t count;
+    enum quota_right best = RIGHT_BURST;
+
+    if (workload->classes == NULL)
+        return (int64_t)right_with(estate, workload);
+    count = alternative_list(estate->world, workload, classes);
+    for (size_t i = 0; i < count; i++) {
+        struct workload copy = *workload;
+        enum quota_right right;
+
+        copy.class = classes[i];
+        right = right_with(estate, &copy);
         if (right < best)
             best = right;
     }

@@ -2,6 +2,7 @@
 #ifndef CORE_QUEUE_H
 #define CORE_QUEUE_H
 
+#include "core/alternative.h"
 #include "core/evaluate.h"
 
 /*
@@ -27,7 +28,8 @@ struct queue_entry {
 
 /* Requests that are equal get equal answers. */
 struct group_key {
-    struct ref project, user, class, pool, priority;
+    struct ref project, user, pool, priority;
+    struct ref classes[ALTERNATIVE_MAX];
     int64_t instances, cpu_milli, memory_mib, max_run_ms;
     int64_t preemptible, kind, grace_ms, level;
     struct ref alone; /* a workload whose answer depends on more */

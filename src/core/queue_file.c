@@ -69,7 +69,7 @@ key_of(const struct world *world, const struct workload *workload,
     memset(key, 0, sizeof(*key));
     key->project = workload->object.parent;
     key->user = workload->user;
-    key->class = workload->class;
+    (void)alternative_list(world, workload, key->classes);
     key->pool = workload->pool;
     key->priority = workload->priority;
     key->instances = workload->instances;

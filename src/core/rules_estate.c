@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "core/gate.h"
 #include "core/governance.h"
 #include "core/usage.h"
 
@@ -31,6 +32,8 @@ block_work(const struct edit *edit, struct blockers *blockers, struct ref ref)
         const struct workload *workload = world_workload(edit->world, at);
 
         if (ref_equal(workload->class, ref) ||
+            (ref.kind == KIND_CLASS && workload->classes != NULL &&
+             gate_lists(edit->world, workload->classes, ref)) ||
             ref_equal(workload->pool, ref) ||
             ref_equal(workload->priority, ref))
             rules_block(edit, blockers, at);

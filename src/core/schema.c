@@ -343,6 +343,8 @@ static const struct field workload_fields[] = {
     TIME(workload, submitted_ms, 0, "submitted"),
     REF(workload, user, 0, KIND_NONE, "who submitted it"),
     REF(workload, class, C | R, KIND_CLASS, "what one instance gets"),
+    DOC(workload, classes, C,
+        "1 to 8 classes, best first: the first with a place; null: class"),
     REF(workload, pool, C, KIND_POOL, "only in this pool"),
     REF(workload, priority, C | U, KIND_PRIORITY, "priority class"),
     INT(workload, instances, C, 1, 4096, "number of instances (gang)"),

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "core/alternative.h"
 #include "core/gate.h"
 #include "core/governance.h"
 #include "core/lifecycle.h"
@@ -137,6 +138,85 @@ check_targets(const struct granted *granted, const struct changes *changes,
     return 0;
 }
 
+/* One item of /classes as the id of a class that the actor sees, not yet in
+ * the list. */
+static int
+add_class(const struct granted *granted, const struct changes *changes,
+          const struct workload *workload, const json_t *item, json_t *ids,
+          struct error *err)
+{
+    const struct field *field = schema_field(KIND_WORKLOAD, "class");
+    const char *text = json_string_value(item);
+    char id[ID_TEXT_MAX];
+    struct ref ref;
+
+    if (text == NULL)
+        return error_field(err, "/classes",
+                           "/classes must be a list of names or ids");
+    ref = object_find_target(changes, field, &workload->object, text);
+    if (!access_visible(granted, ref))
+        return object_no_target(field, text, err);
+    object_id_text(changes->world, ref, id);
+    for (size_t i = 0; i < json_array_size(ids); i++)
+        if (strcmp(json_string_value(json_array_get(ids, i)), id) == 0)
+            return error_field(err, "/classes",
+                               "/classes names %.63s twice", text);
+    (void)json_array_append_new(ids, json_string(id));
+    return 0;
+}
+
+/* The first of the list is the class until another one has a place. */
+static int
+check_first(const struct changes *changes, const struct workload *workload,
+            const json_t *body, const char *first, struct error *err)
+{
+    const struct field *field = schema_field(KIND_WORKLOAD, "class");
+    const char *text = json_string_value(json_object_get(body, "class"));
+    char id[ID_TEXT_MAX];
+
+    if (text == NULL)
+        return 0;
+    object_id_text(changes->world,
+                   object_find_target(changes, field, &workload->object, text),
+                   id);
+    if (strcmp(id, first) == 0)
+        return 0;
+    return error_field(err, "/class",
+                       "/class is not the first of /classes: leave it out, "
+                       "or put it there");
+}
+
+/* The body with its list of classes as ids and the first one as its class. */
+static int
+settle_classes(const struct granted *granted, const struct changes *changes,
+               const struct workload *workload, const json_t *body,
+               json_t **settled_out, struct error *err)
+{
+    const json_t *list = json_object_get(body, "classes");
+    scoped_json settled = json_copy((json_t *)(uintptr_t)body);
+    scoped_json ids = json_array();
+
+    if (list != NULL && !json_is_null(list)) {
+        size_t count = json_array_size(list);
+
+        if (count < 1 || count > ALTERNATIVE_MAX)
+            return error_field(err, "/classes",
+                               "/classes must be a list of 1 to %d classes",
+                               ALTERNATIVE_MAX);
+        for (size_t i = 0; i < count; i++)
+            if (add_class(granted, changes, workload,
+                          json_array_get(list, i), ids, err) < 0)
+                return -1;
+        if (check_first(changes, workload, body,
+                        json_string_value(json_array_get(ids, 0)), err) < 0)
+            return -1;
+        (void)json_object_set(settled, "class", json_array_get(ids, 0));
+        (void)json_object_set(settled, "classes", ids);
+    }
+    *settled_out = json_incref(settled);
+    return 0;
+}
+
 /* A new name below the project. */
 static int
 check_name(const struct changes *changes, const struct workload *workload,
@@ -191,6 +271,7 @@ submit_workload(const struct granted *granted, struct changes *changes,
                 struct ref *workload_out, struct error *err)
 {
     const struct world *world = granted_world(granted);
+    scoped_json settled = NULL;
     struct workload *workload;
 
     if (world_project(world, project) == NULL)
@@ -199,8 +280,9 @@ submit_workload(const struct granted *granted, struct changes *changes,
     workload = change_create(changes, KIND_WORKLOAD, project, "");
     set_defaults(world, workload);
     if (check_targets(granted, changes, body, workload, err) < 0 ||
-        object_read_json(changes, KIND_WORKLOAD, body, true, workload, err) <
-            0 ||
+        settle_classes(granted, changes, workload, body, &settled, err) < 0 ||
+        object_read_json(changes, KIND_WORKLOAD, settled, true, workload,
+                         err) < 0 ||
         check_name(changes, workload, err) < 0 ||
         check_bounds(world, workload, err) < 0 ||
         check_ceilings(world, workload, err) < 0 ||

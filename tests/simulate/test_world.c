@@ -204,6 +204,7 @@ static void
 submit(struct play *play)
 {
     struct job job = { 0 };
+    struct ref classes[2];
     char name[16];
 
     if (world_count(play->scene.world, KIND_WORKLOAD) >= WORK_MAX)
@@ -222,6 +223,12 @@ submit(struct play *play)
     job.cpu_milli = 500 * (1 + below(play, 4));
     job.pool = chance(play, 20) ? play->pools[below(play, 2)]
                                 : (struct ref){ 0 };
+    classes[0] = job.class;
+    classes[1] = play->classes[below(play, CLASSES)];
+    if (chance(play, 20) && !ref_equal(classes[0], classes[1])) {
+        job.classes = classes;
+        job.class_count = 2;
+    }
     if (scene_try(&play->scene, job).state == WORKLOAD_REJECTED)
         return; /* refused at once: leaves no object */
     (void)scene_submit(&play->scene, job);

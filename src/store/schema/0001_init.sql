@@ -420,6 +420,7 @@ CREATE TABLE "workload" (
     "submitted_ms" INTEGER,
     "user" TEXT,
     "class" TEXT,
+    "classes" TEXT,
     "pool" TEXT,
     "priority" TEXT,
     "instances" INTEGER,

@@ -9,6 +9,7 @@
 
 #include "core/gate.h"
 #include "core/lifecycle.h"
+#include "core/object.h"
 #include "core/schedule.h"
 #include "core/submit.h"
 
@@ -509,7 +510,29 @@ struct job {
     int64_t max_run_ms, restarts, cpu_milli, memory_mib;
     int recovery;
     const char *spec;
+    const struct ref *classes; /* alternatives, best first, in place of class */
+    size_t class_count;
 };
+
+/* The list of alternatives as submission would store it. */
+static inline void
+scene_alternatives(struct changes *changes, const struct job *job,
+                   struct workload *workload)
+{
+    char text[1024] = "[";
+    size_t size = 1;
+
+    for (size_t i = 0; i < job->class_count; i++) {
+        char id[ID_TEXT_MAX];
+
+        object_id_text(changes->world, job->classes[i], id);
+        size += (size_t)snprintf(text + size, sizeof(text) - size, "%s\"%s\"",
+                                 i > 0 ? "," : "", id);
+    }
+    (void)snprintf(text + size, sizeof(text) - size, "]");
+    change_doc(changes, &workload->classes, text);
+    workload->class = job->classes[0];
+}
 
 /* The image of a job as submission would make it; not checked. */
 static inline struct workload *
@@ -532,6 +555,8 @@ scene_image(struct changes *changes, const struct job *job)
     workload->memory_mib = job->memory_mib > 0 ? job->memory_mib : 1024;
     if (job->spec != NULL)
         change_doc(changes, &workload->spec, job->spec);
+    if (job->class_count > 0)
+        scene_alternatives(changes, job, workload);
     return workload;
 }
 

@@ -455,11 +455,67 @@ spec_is_stored_with_volumes_as_ids(void **state)
     scene_teardown(&s.scene);
 }
 
+/* Alternatives: names or ids of classes, best first. */
+static void
+alternatives_are_stored_as_ids_and_the_first_is_the_class(void **state)
+{
+    struct stage s;
+    const struct workload *workload;
+    struct ref two;
+
+    (void)state;
+    stage_setup(&s, 4);
+    two = scene_class(&s.scene, "h100.2", "h100", 2);
+    assert_int_equal(submit(&s, "{\"name\":\"w\",\"classes\":[\"h100.2\","
+                                "\"h100.1\"],\"image\":\"base\",\"spec\":{"
+                                "\"command\":[\"/bin/true\"]}}"),
+                     0);
+    workload = scene_workload(&s.scene, s.made);
+    assert_true(ref_equal(workload->class, two));
+    assert_null(strstr(workload->classes->bytes, "h100"));
+    scene_run(&s.scene);
+    assert_true(ref_equal(scene_workload(&s.scene, s.made)->class, two));
+    scene_teardown(&s.scene);
+}
+
+#define WITH_CLASSES(list)                                                    \
+    "{\"name\":\"w\",\"classes\":" list ",\"image\":\"base\",\"spec\":{"        \
+    "\"command\":[\"/bin/true\"]}}"
+
+static void
+lists_of_classes_that_mean_nothing_are_refused(void **state)
+{
+    static const char *const bodies[] = {
+        WITH_CLASSES("[]"),
+        WITH_CLASSES("\"h100.1\""),
+        WITH_CLASSES("[3]"),
+        WITH_CLASSES("[\"h100.1\",\"h100.1\"]"),
+        WITH_CLASSES("[\"h100.1\",\"none\"]"),
+        WITH_CLASSES("[\"h100.1\",\"production\"]"),
+        WITH_CLASSES("[\"h100.2\"],\"class\":\"h100.1\""),
+        WITH_CLASSES("[1,2,3,4,5,6,7,8,9]"),
+    };
+    struct stage s;
+
+    (void)state;
+    stage_setup(&s, 4);
+    (void)scene_class(&s.scene, "h100.2", "h100", 2);
+    for (size_t i = 0; i < sizeof(bodies) / sizeof(bodies[0]); i++) {
+        assert_int_equal(submit(&s, bodies[i]), -1);
+        assert_int_equal(s.err.code, ERROR_INVALID);
+        assert_non_null(strstr(s.err.field, "/class"));
+    }
+    scene_teardown(&s.scene);
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(good_work_is_stored_with_defaults_and_a_reason),
+        cmocka_unit_test(
+            alternatives_are_stored_as_ids_and_the_first_is_the_class),
+        cmocka_unit_test(lists_of_classes_that_mean_nothing_are_refused),
         cmocka_unit_test(impossible_work_is_refused_with_numbers),
         cmocka_unit_test(numbers_are_bounded_at_the_edge_S7),
         cmocka_unit_test(products_do_not_wrap_S7),
