@@ -49,7 +49,7 @@ int sim_each_slice(const struct sim *sim, const struct sim_card *card,
 /* Makes a file of that size with all its room taken. */
 int sim_make_memory(const char *path, int64_t size, struct error *err);
 /* Fails with ERROR_CONFLICT when a process is on it. */
-int sim_check_free(struct accel *accel, const char *part, struct error *err);
+int sim_check_free(struct accel *accel, const char *uuid, struct error *err);
 int sim_overwrite(const char *path, int64_t size, struct error *err);
 
 int sim_cut(struct accel *accel, const char *uuid, bool on,

@@ -15,7 +15,7 @@ struct names;
 /* In the arena; granted and the arena outlive it. */
 struct names *names_new(struct arena *arena, const struct granted *granted);
 /* The object, once; a printer_link with the names as its context. */
-void names_add(void *names, struct ref ref);
+void names_add(void *context, struct ref ref);
 /* What the texts of an object's members refer to. */
 void names_add_all(struct names *names, const json_t *item);
 /* Appends them as a JSON object in the order of its keys. */

@@ -150,8 +150,8 @@ base64_encode(struct buffer *out, const void *bytes, size_t size)
             word |= at[i + 2];
         piece[used++] = digits[word >> 18];
         piece[used++] = digits[word >> 12 & 63];
-        piece[used++] = i + 1 < size ? digits[word >> 6 & 63] : '=';
-        piece[used++] = i + 2 < size ? digits[word & 63] : '=';
+        piece[used++] = (char)(i + 1 < size ? digits[word >> 6 & 63] : '=');
+        piece[used++] = (char)(i + 2 < size ? digits[word & 63] : '=');
         if (used == sizeof(piece)) {
             buffer_add(out, piece, used);
             used = 0;
