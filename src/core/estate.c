@@ -497,7 +497,7 @@ estate_own(struct estate *estate, struct ref ref, bool on)
         part->own_milli += sign * hold->milli;
         part->own_memory_mib += sign * hold->memory_mib;
         estate_cut_add(part, &part->cut.own, hold->slice, (int)sign);
-        if (number++ % count != 0)
+        if (number++ % count != 0 || workload == NULL)
             continue;
         site = &estate->sites[part->site];
         site->own_cpu += sign * workload->cpu_milli;

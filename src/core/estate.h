@@ -189,7 +189,7 @@ struct estate_pulse estate_tenant(const struct estate *estate,
 
 /* Counts the holds of a workload as its own (on), or as anybody's again: a
  * trial. */
-void estate_own(struct estate *estate, struct ref workload, bool on);
+void estate_own(struct estate *estate, struct ref ref, bool on);
 /* What is promised to others before this workload was nominated (to all, when
  * it is not): later nominations do not undo earlier ones. */
 void estate_earlier(const struct estate *estate, struct ref workload,

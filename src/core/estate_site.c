@@ -303,12 +303,15 @@ replace(struct estate *estate, uint32_t number, struct ref pool,
     struct part *places = &estate->parts[site->first];
     bool forced = estate->inside->extras[number].forced;
     bool better = forced || site_is_better(site, next);
+    /* Padding that differs only makes somebody look again. */
+    /* NOLINTNEXTLINE(bugprone-suspicious-memory-comparison,cert-exp42-c,cert-flp37-c): see above */
     bool other = forced || memcmp(site, next, sizeof(*next)) != 0;
     bool shape = forced || site->cpu_milli != next->cpu_milli ||
                  site->memory_mib != next->memory_mib;
 
     estate->inside->extras[number].forced = false;
     for (size_t i = 0; i < next->count; i++) {
+        /* NOLINTNEXTLINE(bugprone-suspicious-memory-comparison,cert-exp42-c,cert-flp37-c): see above */
         if (memcmp(&places[i], &parts[i], sizeof(*parts)) == 0)
             continue;
         other = true;

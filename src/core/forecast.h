@@ -57,7 +57,7 @@ void forecast_drop(struct forecast *forecast, struct changes *changes);
 void forecast_node(struct forecast *forecast, struct ref node);
 /* How long the workload runs in all, ms, and how often it writes a
  * checkpoint (0: never, a preempted run is lost). */
-void forecast_duration(struct forecast *forecast, struct ref workload,
+void forecast_duration(struct forecast *forecast, struct ref ref,
                        int64_t run_ms, int64_t checkpoint_ms);
 
 /* Each event goes to the sink (may be NULL) once it is applied. */

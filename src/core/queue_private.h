@@ -84,7 +84,7 @@ struct queue_tenant *queue_tenant(struct queue *queue, struct ref tenant);
 struct member *queue_member(struct queue *queue, uint32_t index);
 
 /* Makes a group ready, in its place by what is true now. */
-void queue_wake(struct queue *queue, struct estate *estate, uint32_t group);
+void queue_wake(struct queue *queue, struct estate *estate, uint32_t number);
 void queue_unready(struct queue *queue, struct group *group);
 /* Puts one workload where it belongs now. */
 void queue_file(struct queue *queue, uint32_t index);
