@@ -136,8 +136,8 @@ BENCHES += bench-slurm bench-sched bench-place
 ifeq ($(BUILD),release)
 bench-commit bench-read bench-watch: bench-%: $(OUT)/bench/% $(OUT)/bulkheadd $(OUT)/bulkhead-signer
 	@$<
-bench-sched: $(OUT)/bench/sched
-	@$<
+bench-sched: $(OUT)/bench/sched $(OUT)/bench/place
+	@failed=0; for b in $^; do $$b || failed=1; done; exit $$failed
 bench-place: $(OUT)/bench/place
 	@$<
 bench-slurm: $(OUT)/bench/slurm_peer

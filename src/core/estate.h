@@ -89,6 +89,7 @@ struct run {
     bool fixed;   /* not preemptible, or lost: no victim */
     /* what it adds to the ledgers */
     bool promised, gives_back;
+    struct ref first_hold; /* of its nomination, or none */
     uint64_t charged; /* a digest of that */
     uint32_t next, previous; /* of the tenant; ESTATE_NONE at the ends */
     struct share *shares;

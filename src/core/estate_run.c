@@ -237,6 +237,7 @@ derive_promise(struct estate *estate, struct run *run,
     if (ref_is_none(first))
         return;
     run->promised = true;
+    run->first_hold = first;
     part = estate_part(estate, world_hold(world, first)->card);
     if (part == ESTATE_NONE || world_class(world, workload->class) == NULL)
         return;
@@ -421,7 +422,7 @@ estate_earlier(const struct estate *estate, struct ref workload,
         uint32_t number = estate_run(estate, other);
 
         if (number == ESTATE_NONE || ref_equal(other, workload) ||
-            !ref_equal(hold, world_first_child(world, KIND_HOLD, other)))
+            !ref_equal(hold, estate->runs[number].first_hold))
             continue;
         for (size_t i = 0; i < estate->runs[number].share_count; i++) {
             const struct share *share = &estate->runs[number].shares[i];

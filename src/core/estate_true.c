@@ -164,6 +164,7 @@ compare_runs(const struct estate *estate, const struct estate *fresh)
             run->leaving != other->leaving ||
             run->promised != other->promised ||
             run->gives_back != other->gives_back ||
+            !ref_equal(run->first_hold, other->first_hold) ||
             !same_demand(&run->demand, &other->demand) ||
             !same_uses(estate, run, fresh, other))
             return "a run";

@@ -31,6 +31,27 @@ reclaim_is_claimant(const struct estate *estate, const struct demand *demand)
  * units, project. */
 #define RIGHTS_MAX 8
 
+struct right {
+    struct ref ancestor;
+    bool may;
+    struct claim claim;
+};
+
+/* Candidates whose release is the same to all quotas: what is asked about one
+ * is asked once. */
+struct group {
+    const struct demand *demand; /* of its first candidate */
+    struct ref ancestor;
+    struct right right; /* of the beneficiary, once asked */
+    bool asked;
+    struct group *next; /* of the bucket */
+    unsigned round;     /* of choose, in which the rest was looked up */
+    bool tested, allowed;
+    int64_t over;
+    struct claim claim;
+};
+#define GROUP_BUCKETS 256 /* a power of two */
+
 /* What one search looks at. */
 struct search {
     struct estate *estate;
@@ -43,12 +64,10 @@ struct search {
     int64_t min_run_ms; /* before a second preemption */
     struct ledger leaving; /* releases under way, and the victims' */
     struct ledger balance; /* the same, and what is promised to others */
-    struct right {         /* rights of the beneficiary by ancestor */
-        struct ref ancestor;
-        bool may;
-        struct claim claim;
-    } rights[RIGHTS_MAX];
+    struct right rights[RIGHTS_MAX]; /* of the beneficiary by ancestor */
     size_t right_count;
+    struct group *groups[GROUP_BUCKETS];
+    unsigned round;
     bool abroad; /* may it name anybody of another tenant? */
     int64_t protected_ms; /* when the next of those who were spared is not */
     struct candidate *list;
@@ -57,7 +76,7 @@ struct search {
 
 struct candidate {
     struct reclaim_victim victim;
-    struct ref ancestor;
+    struct group *group;
     int64_t kind; /* batch first */
     int64_t priority;
     uint64_t seq;
@@ -99,10 +118,9 @@ kind_order(int kind)
 /* Does stopping it free anything that the request could use: something in
  * its pool, or room below a limit of its own tenant? */
 static bool
-is_useful(const struct search *search, const struct workload *victim,
-          const struct run *run)
+is_useful(const struct search *search, const struct run *run)
 {
-    if (ref_equal(victim->object.scope, search->workload->object.scope))
+    if (ref_equal(run->tenant, search->workload->object.scope))
         return true;
     return search->abroad &&
            ref_equal(run->demand.pool, search->request->pool);
@@ -129,10 +147,59 @@ right_across(struct search *search, struct ref ancestor)
     return right;
 }
 
+static bool
+same_parts(const struct demand *a, const struct demand *b)
+{
+    if (a->part_count != b->part_count)
+        return false;
+    for (unsigned i = 0; i < a->part_count; i++)
+        if (a->parts[i].milli != b->parts[i].milli ||
+            a->parts[i].memory_mib != b->parts[i].memory_mib ||
+            strcmp(a->parts[i].vendor, b->parts[i].vendor) != 0 ||
+            strcmp(a->parts[i].model, b->parts[i].model) != 0)
+            return false;
+    return true;
+}
+
+/* Do two demands count the same in all quotas? */
+static bool
+same_demand(const struct demand *a, const struct demand *b)
+{
+    return ref_equal(a->project, b->project) && ref_equal(a->pool, b->pool) &&
+           ref_equal(a->class, b->class) &&
+           ref_equal(a->asked_pool, b->asked_pool) &&
+           ref_equal(a->user, b->user) && a->run_ms == b->run_ms &&
+           memcmp(a->of, b->of, sizeof(a->of)) == 0 && same_parts(a, b);
+}
+
+static struct group *
+group_of(struct search *search, const struct demand *demand)
+{
+    uint32_t hash = demand->project.index * UINT32_C(2654435761) +
+                    demand->class.index * UINT32_C(40503);
+    struct group **bucket =
+        &search->groups[(hash >> 16) % GROUP_BUCKETS];
+    struct group *group = *bucket;
+
+    while (group != NULL && !same_demand(group->demand, demand))
+        group = group->next;
+    if (group != NULL)
+        return group;
+    group = arena_alloc(search->arena, sizeof(*group));
+    group->demand = demand;
+    group->ancestor = quota_ancestor(search->estate->world,
+                                     search->demand->project, demand->project);
+    group->next = *bucket;
+    *bucket = group;
+    return group;
+}
+
 /* It was preempted before and has not had its minimum run since. */
 static bool
-is_protected(struct search *search, const struct workload *victim)
+is_protected(struct search *search, const struct run *run)
 {
+    const struct workload *victim =
+        world_workload(search->estate->world, run->workload);
     int64_t until_ms = victim->started_ms + search->min_run_ms;
 
     if (victim->preemptions == 0 || search->estate->now_ms >= until_ms)
@@ -147,19 +214,23 @@ is_protected(struct search *search, const struct workload *victim)
  * when it is chosen. */
 static bool
 find_rule(struct search *search, const struct run *run,
-          const struct workload *victim, struct candidate *candidate)
+          struct candidate *candidate)
 {
     struct reclaim_victim *named = &candidate->victim;
-    const struct right *right = right_across(search, candidate->ancestor);
+    struct group *group = candidate->group;
 
-    if (right->may) {
-        named->claim = right->claim;
+    if (!group->asked) {
+        group->asked = true;
+        group->right = *right_across(search, group->ancestor);
+    }
+    if (group->right.may) {
+        named->claim = group->right.claim;
         named->rule = RECLAIM_GUARANTEE;
         return true;
     }
-    if (run->priority >= search->priority || is_protected(search, victim))
+    if (run->priority >= search->priority || is_protected(search, run))
         return false;
-    if (candidate->ancestor.kind != KIND_PLATFORM) {
+    if (group->ancestor.kind != KIND_PLATFORM) {
         named->rule = RECLAIM_PRIORITY;
         return true;
     }
@@ -169,18 +240,19 @@ find_rule(struct search *search, const struct run *run,
 
 /* Fills what a candidate is ordered by; false when it cannot be named. */
 static bool
-fill_candidate(const struct search *search, struct candidate *candidate)
+fill_candidate(struct search *search, struct candidate *candidate)
 {
     const struct estate *estate = search->estate;
-    const struct run *run = &estate->runs[candidate->victim.run];
-    const struct workload *victim =
-        world_workload(estate->world, run->workload);
+    struct run *run = &estate->runs[candidate->victim.run];
+    const struct workload *victim;
 
-    if (!run->live || run->leaving || run->fixed || run->count == 0 ||
-        victim == NULL)
+    if (!run->live || run->leaving || run->fixed || run->count == 0)
         return false;
-    candidate->ancestor = quota_ancestor(
-        estate->world, search->demand->project, run->demand.project);
+    victim = world_workload(estate->world, run->workload);
+    if (victim == NULL)
+        return false;
+    run->demand.now_ms = estate->now_ms;
+    candidate->group = group_of(search, &run->demand);
     candidate->kind = kind_order(victim->kind);
     candidate->priority = run->priority;
     candidate->seq = victim->object.seq;
@@ -191,16 +263,11 @@ fill_candidate(const struct search *search, struct candidate *candidate)
 static void
 add_candidate(struct search *search, uint32_t number)
 {
-    struct estate *estate = search->estate;
-    struct run *run = &estate->runs[number];
-    const struct workload *victim =
-        world_workload(estate->world, run->workload);
+    const struct run *run = &search->estate->runs[number];
     struct candidate candidate = { .victim.run = number };
 
-    run->demand.now_ms = estate->now_ms;
-    if (!fill_candidate(search, &candidate) ||
-        !is_useful(search, victim, run) ||
-        !find_rule(search, run, victim, &candidate))
+    if (!is_useful(search, run) || !fill_candidate(search, &candidate) ||
+        !find_rule(search, run, &candidate))
         return;
     if (search->count == search->room) {
         size_t room = search->room > 0 ? search->room * 2 : 16;
@@ -232,15 +299,32 @@ list_candidates(struct search *search)
         add_candidate(search, i);
 }
 
+/* What the group's nodes use above their guarantee now. */
 static int64_t
-over_of(const struct search *search, struct candidate *candidate)
+over_of(struct search *search, struct group *group)
 {
-    const struct run *run =
-        &search->estate->runs[candidate->victim.run];
+    if (group->round != search->round) {
+        group->round = search->round;
+        group->tested = false;
+        group->claim = (struct claim){ 0 };
+        group->over =
+            quota_over(search->estate->world, group->demand, group->ancestor,
+                       &search->leaving, &group->claim);
+    }
+    return group->over;
+}
 
-    return quota_over(search->estate->world, &run->demand,
-                      candidate->ancestor, &search->leaving,
-                      &candidate->victim.over);
+/* Do they keep their guarantees when one more is released? */
+static bool
+may_release(struct search *search, struct group *group)
+{
+    if (!group->tested) {
+        group->tested = true;
+        group->allowed =
+            quota_release_allowed(search->estate->world, group->demand,
+                                  group->ancestor, &search->leaving);
+    }
+    return group->allowed;
 }
 
 /* Is a the better victim?  over: use above guarantee, looked up for both. */
@@ -267,23 +351,23 @@ choose(struct search *search)
     struct candidate *best = NULL;
     int64_t best_over = 0;
 
+    search->round++;
     for (size_t i = 0; i < search->count; i++) {
         struct candidate *candidate = &search->list[i];
-        const struct run *run =
-            &search->estate->runs[candidate->victim.run];
         int64_t over;
 
         if (candidate->named)
             continue;
-        over = over_of(search, candidate);
+        over = over_of(search, candidate->group);
         if (best != NULL && !is_better(candidate, over, best, best_over))
             continue;
-        if (!quota_release_allowed(search->estate->world, &run->demand,
-                                   candidate->ancestor, &search->leaving))
+        if (!may_release(search, candidate->group))
             continue;
         best = candidate;
         best_over = over;
     }
+    if (best != NULL)
+        best->victim.over = best->group->claim;
     return best;
 }
 
