@@ -407,23 +407,40 @@ is_passable(enum reason reason)
 }
 
 void
+queue_tell(struct queue *queue, uint32_t index)
+{
+    queue->members[index].told = 0;
+    queue_bag_add(queue, &queue->late, index);
+}
+
+/* Another verdict concerns all members, other numbers a few. */
+static void
+spread(struct queue *queue, struct group *group, uint32_t number,
+       const struct verdict *verdict)
+{
+    if (!group->judged || verdict_is_other(&group->verdict, verdict)) {
+        group->told++;
+        group->said = 0;
+        queue_bag_add(queue, &queue->unsaid, number);
+    } else if (verdict_differs(&group->verdict, verdict)) {
+        for (size_t i = 0; i < group->count && i < QUEUE_EXACT; i++)
+            queue_tell(queue, group->members[i]);
+    }
+    group->verdict = *verdict;
+}
+
+void
 queue_judge(struct queue *queue, const struct estate *estate,
             struct group *group, const struct evaluation *evaluation)
 {
     uint32_t number = queue->members[group->members[0]].group;
     int64_t due_ms = evaluation->outlook.due_ms;
 
-    if (!group->judged ||
-        verdict_differs(&group->verdict, &evaluation->verdict)) {
-        group->told++;
-        group->said = 0;
-        queue_bag_add(queue, &queue->unsaid, number);
-    }
+    spread(queue, group, number, &evaluation->verdict);
     queue->abroad += (size_t)evaluation->outlook.abroad -
                      (size_t)group->outlook.abroad;
     queue->eager += (size_t)evaluation->outlook.change -
                     (size_t)group->outlook.change;
-    group->verdict = evaluation->verdict;
     group->outlook = evaluation->outlook;
     group->judged = true;
     group->seen = seen_counter(queue, estate, group);
@@ -567,6 +584,12 @@ size_t
 queue_group_count(const struct queue *queue)
 {
     return queue->live_count;
+}
+
+bool
+queue_is_exact(struct queue *queue, struct ref workload)
+{
+    return queue_member(queue, workload.index)->at < QUEUE_EXACT;
 }
 
 const struct group *

@@ -46,7 +46,7 @@ struct group {
     bool judged;
     struct verdict verdict; /* once judged */
     struct outlook outlook;
-    uint64_t told;     /* how often the verdict changed */
+    uint64_t told;     /* how often it became another verdict */
     uint64_t seen;     /* of all that it could depend on */
     uint64_t right_at; /* counters when the right was looked up */
     uint32_t next, previous; /* of the tenant; QUEUE_NONE at the ends */
@@ -79,8 +79,13 @@ size_t queue_passed(struct queue *queue, struct estate *estate,
 /* A judged group with something changed around it since, whose numbers may be
  * others now though it cannot start; NULL when there is none. */
 struct group *queue_faded(struct queue *queue, const struct estate *estate);
-/* The next waiting workload that has not been told its group's verdict; none
- * when all know.  group_out: its group. */
+/*
+ * The next waiting workload that has not been told its group's verdict; none
+ * when all know.  group_out: its group.  When only numbers of the verdict
+ * changed, these members of a group are told; to the rest, what was said
+ * before is true but for the numbers.
+ */
+#define QUEUE_EXACT 16
 struct ref queue_unsaid(struct queue *queue, const struct group **group_out);
 
 /* Expired holds, run times that are over, old history, cards to be cut for who
@@ -92,6 +97,8 @@ void queue_return(struct queue *queue);
 int64_t queue_due_ms(const struct queue *queue);
 /* The group in which a workload waits for its turn, or NULL. */
 const struct group *queue_group(struct queue *queue, struct ref workload);
+/* Is it one of those that know the numbers too? */
+bool queue_is_exact(struct queue *queue, struct ref workload);
 size_t queue_count(const struct queue *queue);
 size_t queue_group_count(const struct queue *queue);
 

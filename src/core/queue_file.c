@@ -28,8 +28,13 @@ member_before(const struct queue *queue, uint32_t a, uint32_t b)
 static void
 member_put(struct queue *queue, struct group *group, size_t at, uint32_t index)
 {
+    struct member *member = &queue->members[index];
+    bool exact = member->at < QUEUE_EXACT;
+
     group->members[at] = index;
-    queue->members[index].at = (uint32_t)at;
+    member->at = (uint32_t)at;
+    if (at < QUEUE_EXACT && !exact && group->judged)
+        queue_tell(queue, index);
 }
 
 static void
@@ -312,10 +317,11 @@ check_told(struct queue *queue, struct member *member,
 {
     const struct group *group = queue->groups[member->group];
 
-    if (!group->judged || !reason_differs(workload, &group->verdict))
-        return;
-    member->told = 0;
-    queue_bag_add(queue, &queue->late, workload->object.self.index);
+    if (group->judged &&
+        (member->at < QUEUE_EXACT
+             ? reason_differs(workload, &group->verdict)
+             : reason_is_other(workload, &group->verdict)))
+        queue_tell(queue, workload->object.self.index);
 }
 
 void

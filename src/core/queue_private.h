@@ -86,6 +86,8 @@ struct member *queue_member(struct queue *queue, uint32_t index);
 /* Makes a group ready, in its place by what is true now. */
 void queue_wake(struct queue *queue, struct estate *estate, uint32_t number);
 void queue_unready(struct queue *queue, struct group *group);
+/* It has to be told what its group was told. */
+void queue_tell(struct queue *queue, uint32_t index);
 /* Puts one workload where it belongs now. */
 void queue_file(struct queue *queue, uint32_t index);
 void queue_add_overdue(struct queue *queue, struct ref ref);

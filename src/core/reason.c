@@ -42,6 +42,47 @@ reason_differs(const struct workload *workload, const struct verdict *verdict)
            strcmp(workload->reason_text, verdict->text) != 0;
 }
 
+/* The length of a word, its plural left out. */
+static size_t
+stem(const char *word, size_t length)
+{
+    return length > 1 && word[length - 1] == 's' ? length - 1 : length;
+}
+
+/* Are the sentences the same but for words that are numbers? */
+static bool
+same_words(const char *a, const char *b)
+{
+    while (*a != '\0' && *b != '\0') {
+        size_t left = strcspn(a, " "), right = strcspn(b, " ");
+        bool number = a[0] >= '0' && a[0] <= '9' && b[0] >= '0' && b[0] <= '9';
+
+        if (!number && (stem(a, left) != stem(b, right) ||
+                        memcmp(a, b, stem(a, left)) != 0))
+            return false;
+        a += left + strspn(a + left, " ");
+        b += right + strspn(b + right, " ");
+    }
+    return *a == *b;
+}
+
+bool
+verdict_is_other(const struct verdict *a, const struct verdict *b)
+{
+    return a->state != b->state || a->reason != b->reason ||
+           !ref_equal(a->quota, b->quota) || !same_words(a->text, b->text);
+}
+
+bool
+reason_is_other(const struct workload *workload,
+                const struct verdict *verdict)
+{
+    return workload->state != verdict->state ||
+           workload->reason != (int)verdict->reason ||
+           !ref_equal(workload->reason_quota, verdict->quota) ||
+           !same_words(workload->reason_text, verdict->text);
+}
+
 void
 reason_put(struct workload *workload, const struct verdict *verdict,
            int64_t now_ms)

@@ -28,6 +28,10 @@ void verdict_numbers(struct verdict *verdict, int64_t need, int64_t have,
 /* Does the workload's stored reason differ from the verdict? */
 bool reason_differs(const struct workload *workload,
                     const struct verdict *verdict);
+/* Do two verdicts say something else, not the same with other numbers? */
+bool verdict_is_other(const struct verdict *a, const struct verdict *b);
+bool reason_is_other(const struct workload *workload,
+                     const struct verdict *verdict);
 /* Puts state, reason, numbers and sentence into a pending image; state_ms
  * moves when the state does. */
 void reason_put(struct workload *workload, const struct verdict *verdict,

@@ -412,6 +412,16 @@ step_reservations(struct scheduler *scheduler, struct changes *changes)
     return false;
 }
 
+/* Does it have to be told?  Of a large group a few know all numbers. */
+static bool
+tells_other(const struct scheduler *scheduler, const struct workload *workload,
+            const struct verdict *verdict)
+{
+    return queue_is_exact(scheduler->queue, workload->object.self)
+               ? reason_differs(workload, verdict)
+               : reason_is_other(workload, verdict);
+}
+
 /* Tells waiting work what its group was told. */
 static bool
 step_reasons(struct scheduler *scheduler, struct changes *changes)
@@ -424,7 +434,7 @@ step_reasons(struct scheduler *scheduler, struct changes *changes)
         const struct workload *workload =
             world_workload(changes->world, ref);
 
-        if (reason_differs(workload, &group->verdict))
+        if (tells_other(scheduler, workload, &group->verdict))
             reason_put(change_update(changes, ref), &group->verdict,
                        changes->context.now_ms);
     }
@@ -548,7 +558,8 @@ compare_verdicts(struct scheduler *scheduler, struct arena *arena)
             return "who waits";
         if (evaluation.drop)
             return "a nomination that is over";
-        if (reason_differs(world_workload(world, ref), &evaluation.verdict))
+        if (tells_other(scheduler, world_workload(world, ref),
+                        &evaluation.verdict))
             return "why something waits";
     }
     return NULL;

@@ -2,6 +2,7 @@
 #include "scene.h"
 
 #include "core/month.h"
+#include "core/queue.h"
 
 /* What wakes waiting work besides places and limits.  scene_run compares with
  * an evaluation of all that waits. */
@@ -104,6 +105,56 @@ a_limit_that_was_raised_for_a_time_falls_by_itself(void **state)
     scene_teardown(scene);
 }
 
+/* Waiting workloads whose rows an event costs. */
+static int
+count_told(struct scene *scene, struct ref *waiting, int count)
+{
+    char before[64][TEXT_MAX_SIZE];
+    int changed = 0;
+
+    for (int i = 0; i < count; i++)
+        memcpy(before[i], scene_workload(scene, waiting[i])->reason_text,
+               TEXT_MAX_SIZE);
+    scene_run(scene);
+    for (int i = 0; i < count; i++)
+        changed += strcmp(before[i],
+                          scene_workload(scene, waiting[i])->reason_text) != 0;
+    return changed;
+}
+
+/* [S21] Each waits for 4 cards below a limit of 4, of which 2 are in use. */
+static void
+other_numbers_are_told_to_a_few_and_another_reason_to_all(void **state)
+{
+    struct stage s;
+    struct scene *scene = &s.scene;
+    struct ref quota, first, second, waiting[64];
+    struct job job;
+
+    (void)state;
+    stage_setup(&s);
+    quota = scene_quota(scene, s.tenants[0], DIMENSION_CARDS, 0, CARDS(4));
+    first = scene_running(scene, job_of(&s, 0));
+    second = scene_running(scene, job_of(&s, 0));
+    job = job_of(&s, 0);
+    job.instances = 4;
+    for (int i = 0; i < 64; i++)
+        waiting[i] = scene_submit(scene, job);
+    scene_run(scene);
+    scene_finish(scene, first, 0); /* 1 of 4 used instead of 2 */
+    assert_int_equal(count_told(scene, waiting, 64), QUEUE_EXACT);
+    assert_int_equal(scene_workload(scene, waiting[0])->have, CARDS(1));
+    assert_int_equal(scene_workload(scene, waiting[63])->have, CARDS(2));
+    scene_change_quota(scene, quota, 0, CARDS(8)); /* no limit in its way */
+    assert_int_equal(count_told(scene, waiting, 64), 64);
+    assert_int_not_equal(scene_workload(scene, waiting[63])->reason,
+                         REASON_LIMIT);
+    scene_finish(scene, second, 0); /* the first one starts, others move up */
+    (void)count_told(scene, waiting, 64);
+    assert_int_equal(scene_state(scene, waiting[0]), WORKLOAD_ASSIGNED);
+    scene_teardown(scene);
+}
+
 int
 main(void)
 {
@@ -111,6 +162,8 @@ main(void)
         cmocka_unit_test(
             a_month_that_another_tenant_gives_back_lets_work_start),
         cmocka_unit_test(a_limit_that_was_raised_for_a_time_falls_by_itself),
+        cmocka_unit_test(
+            other_numbers_are_told_to_a_few_and_another_reason_to_all),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
