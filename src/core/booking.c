@@ -75,6 +75,41 @@ booking_due_ms(const struct world *world, const struct workload *workload)
 
 /* --- who is in whose way --- */
 
+uint64_t
+booking_pools(const struct world *world, const struct booking *booking)
+{
+    struct ref pool = world_ancestor(world, KIND_POOL, booking->card);
+    uint64_t pools = 0;
+
+    if (!ref_is_none(pool))
+        pools |= UINT64_C(1) << (pool.index % 64);
+    if (!ref_is_none(booking->pool))
+        pools |= UINT64_C(1) << (booking->pool.index % 64);
+    return pools;
+}
+
+bool
+booking_concerns_all(const struct world *world)
+{
+    return !ref_is_none(world_first_child(world, KIND_QUOTA,
+                                          world_platform_ref(world)));
+}
+
+bool
+booking_any(const struct world *world, uint64_t pools, struct ref tenant)
+{
+    if (booking_concerns_all(world))
+        return world_count(world, KIND_BOOKING) > 0;
+    world_each(world, KIND_BOOKING, ref) {
+        const struct booking *booking = world_booking(world, ref);
+
+        if (ref_equal(booking->object.scope, tenant) ||
+            (booking_pools(world, booking) & pools) != 0)
+            return true;
+    }
+    return false;
+}
+
 /* Whoever wants to start, and what counts for all bookings alike. */
 struct asker {
     const struct world *world;

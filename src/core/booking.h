@@ -49,6 +49,15 @@ int64_t booking_recall_ms(const struct world *world, struct ref owner);
 
 /* --- who is in whose way --- */
 
+/* Whom does a booking concern: work that may run in these pools (bit index %
+ * 64 of each), or in this tenant; all work when the platform has quotas. */
+uint64_t booking_pools(const struct world *world,
+                       const struct booking *booking);
+bool booking_concerns_all(const struct world *world);
+/* Does any booking concern such work? */
+bool booking_any(const struct world *world, uint64_t pools,
+                 struct ref tenant);
+
 /* Bookings that a workload has to respect. */
 struct booking_bars {
     struct ref *owners;

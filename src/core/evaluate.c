@@ -34,6 +34,8 @@ struct look {
     struct booking_bars bars; /* bookings that it has to respect */
     const struct workload *alternatives; /* it with each of its classes */
     size_t alternative_count;
+    struct ref pools[GATE_POOLS_MAX];
+    size_t pool_count;
     struct option *options; /* of the first class, of the second, ... */
     size_t count;
     /* of each alternative the nearest verdict of the gate; "": none yet */
@@ -415,12 +417,8 @@ say_wait(struct look *look, struct verdict *verdict)
 static void
 list_options(struct look *look)
 {
-    struct ref pools[GATE_POOLS_MAX];
-    size_t count = gate_pools(look->estate->world, look->workload, pools,
-                              GATE_POOLS_MAX);
+    size_t count = look->pool_count;
 
-    for (size_t i = 0; i < count; i++)
-        look->outlook->pools |= UINT64_C(1) << (pools[i].index % 64);
     look->options =
         arena_alloc(look->arena, look->alternative_count * count *
                                      sizeof(*look->options));
@@ -433,7 +431,7 @@ list_options(struct look *look)
                         "tenant would let it start");
         for (size_t i = 0; i < count; i++)
             look->options[look->count++] =
-                (struct option){ .pool = pools[i], .alternative = k };
+                (struct option){ .pool = look->pools[i], .alternative = k };
     }
 }
 
@@ -501,9 +499,14 @@ look_out(struct look *look)
 {
     const struct world *world = look->estate->world;
     struct outlook *outlook = look->outlook;
-    /* Whom a booking bars depends on the time and on its owner's use. */
-    bool bars = world_count(world, KIND_BOOKING) > 0;
+    bool bars;
 
+    look->pool_count =
+        gate_pools(world, look->workload, look->pools, GATE_POOLS_MAX);
+    for (size_t i = 0; i < look->pool_count; i++)
+        outlook->pools |= UINT64_C(1) << (look->pools[i].index % 64);
+    /* Whom a booking bars depends on the time and on its owner's use. */
+    bars = booking_any(world, outlook->pools, look->workload->object.scope);
     look_at_limits(look);
     if (bars || outlook->timed)
         look_again(look, look->estate->now_ms + EVALUATE_LOOK_MS);
@@ -554,6 +557,8 @@ evaluate_workload(struct gate *gate, struct estate *estate,
     if (!policy_allows(&look, &evaluation_out->verdict)) {
         evaluation_out->verdict.state = WORKLOAD_GATED;
         evaluation_out->drop = look.nominated || look.booked;
+        /* Whoever sets a policy anew wakes all whom it concerns. */
+        evaluation_out->outlook = (struct outlook){ 0 };
         return;
     }
     estate_own(estate, self, true);

@@ -65,6 +65,7 @@ struct queue {
     uint64_t all; /* how often something for all changed */
     uint64_t bits_changed[POOL_BITS], bits_better[POOL_BITS];
     uint64_t runs_changed;
+    uint64_t booked_pools; /* where something is booked anew, or not now */
     uint64_t sets;
     size_t abroad, eager; /* groups with such an outlook */
     uint32_t front[QUEUE_PASSED_MAX]; /* first of those that are passable */

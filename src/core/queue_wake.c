@@ -37,6 +37,26 @@ mark_scope(struct queue *queue, struct ref scope)
         mark_all(queue);
 }
 
+/* A booking that is gone still tells its card. */
+static void
+mark_booking(struct queue *queue, const struct trail_step *step)
+{
+    const struct world *world = queue->world;
+    const struct booking *booking = world_booking(world, step->ref);
+    struct booking gone = { .card = step->target };
+    uint64_t pools =
+        booking_pools(world, booking != NULL ? booking : &gone);
+
+    mark(queue, step->parent);
+    if (pools == 0 || booking_concerns_all(world)) {
+        mark_all(queue);
+        return;
+    }
+    queue->booked_pools |= pools;
+    if (step->scope.kind == KIND_TENANT)
+        queue_bag_add(queue, &queue->tenants, step->scope.index);
+}
+
 void
 queue_note(struct queue *queue, const struct trail_step *step)
 {
@@ -65,8 +85,7 @@ queue_note(struct queue *queue, const struct trail_step *step)
         mark_all(queue);
         break;
     case KIND_BOOKING:
-        mark(queue, step->parent);
-        mark_all(queue);
+        mark_booking(queue, step);
         break;
     case KIND_PLATFORM:
     case KIND_POOL:
@@ -129,6 +148,8 @@ wake_by_place(struct queue *queue, struct estate *estate)
 
     queue->runs_changed = estate->runs_pulse.changed;
     look_at_pools(queue, estate, &changed, &better);
+    better |= queue->booked_pools;
+    queue->booked_pools = 0;
     if (better == 0 && (!runs || queue->abroad == 0) &&
         (changed == 0 || queue->eager == 0))
         return;

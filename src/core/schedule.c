@@ -43,7 +43,7 @@ struct scheduler {
     uint64_t reserved_position; /* in the trail, when reservations were */
     int64_t reserved_due_ms;    /* looked at, and when next */
     struct expect_news news;    /* submissions since it last learnt */
-    uint64_t surprises;
+    uint64_t surprises, looks;
     struct schedule_decision last;
 };
 
@@ -61,7 +61,8 @@ forget(struct scheduler *scheduler)
     if (scheduler->shape_arena != NULL)
         arena_free(scheduler->shape_arena);
     free(scheduler->news.flags);
-    *scheduler = (struct scheduler){ .last = scheduler->last };
+    *scheduler = (struct scheduler){ .last = scheduler->last,
+                                      .looks = scheduler->looks };
 }
 
 void
@@ -109,6 +110,12 @@ bool
 schedule_has_more(const struct scheduler *scheduler)
 {
     return scheduler->more;
+}
+
+uint64_t
+schedule_looks(const struct scheduler *scheduler)
+{
+    return scheduler->looks;
 }
 
 int64_t
@@ -303,6 +310,7 @@ look_at(struct scheduler *scheduler, struct changes *changes,
         changes->world, (struct ref){ KIND_WORKLOAD, group->members[0] });
     struct evaluation evaluation = { 0 };
 
+    scheduler->looks++;
     evaluate_workload(gate_of(scheduler), scheduler->estate, workload,
                       changes->arena, &evaluation);
     if (evaluation.act != ACT_WAIT) {

@@ -59,6 +59,9 @@ bool schedule_is_settled(const struct scheduler *scheduler);
 bool schedule_is_true(struct scheduler *scheduler, const struct world *world,
                       int64_t now_ms, const char **where_out);
 
+/* How often it looked at waiting work since it was made. */
+uint64_t schedule_looks(const struct scheduler *scheduler);
+
 /* When the next step could find something without another change; the
  * caller need not call before, and may always. */
 int64_t schedule_due_ms(const struct scheduler *scheduler);

@@ -155,6 +155,48 @@ other_numbers_are_told_to_a_few_and_another_reason_to_all(void **state)
     scene_teardown(scene);
 }
 
+/* Of tenant a is booked in pool p, tenant b waits in pool q. */
+static void
+a_booking_wakes_those_whom_it_concerns_alone_S52(void **state)
+{
+    struct stage s;
+    struct scene *scene = &s.scene;
+    struct ref booked;
+    struct job job;
+    uint64_t looks;
+
+    (void)state;
+    stage_setup(&s);
+    for (int i = 0; i < 2; i++)
+        scene_quota(scene, s.tenants[i], DIMENSION_CARDS, 0, CARDS(1));
+    (void)scene_running(scene, job_of(&s, 0));
+    job = job_of(&s, 0);
+    job.pool = s.pool;
+    booked = scene_submit(scene, job);
+    job.project = s.projects[1];
+    job.pool = scene_pool(scene, "q");
+    scene_node(scene, job.pool, "n2", 1, "h100");
+    (void)scene_running(scene, job);
+    (void)scene_submit(scene, job);
+    scene_run(scene);
+    {
+        struct changes *changes = scene_begin(scene);
+        struct booking *booking =
+            change_create(changes, KIND_BOOKING, booked, "");
+
+        booking->pool = s.pool;
+        scene_apply(scene, changes);
+    }
+    looks = schedule_looks(scene->scheduler);
+    scene_run(scene); /* the booked work is in a group of its own now */
+    for (int i = 0; i < 5; i++) {
+        scene_wait(scene, 1000);
+        scene_run(scene);
+    }
+    assert_int_equal(schedule_looks(scene->scheduler) - looks, 6);
+    scene_teardown(scene);
+}
+
 int
 main(void)
 {
@@ -164,6 +206,7 @@ main(void)
         cmocka_unit_test(a_limit_that_was_raised_for_a_time_falls_by_itself),
         cmocka_unit_test(
             other_numbers_are_told_to_a_few_and_another_reason_to_all),
+        cmocka_unit_test(a_booking_wakes_those_whom_it_concerns_alone_S52),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
