@@ -249,6 +249,8 @@ take_whiteout(int parent, const char *name, struct error *err)
                    : trouble(err, "empty the place of", name);
     if (strncmp(name, ".wh..wh.", 8) == 0 || name[4] == '\0')
         return 1;
+    if (strcmp(name + 4, ".") == 0 || strcmp(name + 4, "..") == 0)
+        return refuse(err, "a whiteout of a directory's own name", name);
     return remove_entry(parent, name + 4, 0) == 0
                ? 1
                : trouble(err, "remove", name);
