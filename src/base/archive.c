@@ -188,7 +188,7 @@ static int
 read_parts(int fd, const json_t *list, int64_t offset, struct archive *out,
            struct error *err)
 {
-    int64_t size;
+    int64_t size = 0;
 
     if (json_array_size(list) > ARCHIVE_PARTS ||
         size_of(fd, &size, err) != 0)
