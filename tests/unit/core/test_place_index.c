@@ -204,6 +204,8 @@ happen(struct yard *y)
     default:
         if (below(y, 3) == 0)
             scene_scrub(&y->scene);
+        else
+            set_apart(y, y->tenants[3], below(y, 2) == 0);
         break;
     }
     if (below(y, 2) == 0)
@@ -256,7 +258,9 @@ ask(struct yard *y, const struct estate *fresh, struct arena *arena)
         .memory_mib = 1024,
         .card_memory_max = below(y, 6) == 0 ? 60000 : INT64_MAX,
         .one_node = below(y, 2) == 0,
-        .exclusive = tenant == 3,
+        .exclusive =
+            world_tenant(y->scene.world, y->tenants[tenant])->isolation !=
+            ISOLATION_NAMESPACE,
         .workload = y->work_count > 0 ? y->works[below(y, y->work_count)]
                                       : (struct ref){ 0 },
     };
@@ -346,11 +350,54 @@ the_index_finds_what_a_scan_finds(void **state)
     assert_int_equal(indexed, found + refused);
 }
 
+/* All of its nodes but one are closed; there it has one of two cards. */
+static void
+a_tenant_apart_finds_room_beside_its_own_work(void **state)
+{
+    scoped_arena arena = arena_new();
+    struct place_request request;
+    struct placement placement;
+    struct place_tally tally;
+    struct yard y;
+
+    (void)state;
+    setup(&y, 1);
+    for (int i = 0; i < NODES; i++) {
+        scene_edit(&y.scene, changes, node, y.nodes[i]);
+        node->state = i == 1 ? NODE_SCHEDULABLE : NODE_CORDONED;
+        scene_apply(&y.scene, changes);
+    }
+    set_apart(&y, y.tenants[3], false);
+    (void)scene_running(&y.scene, (struct job){ .project = y.projects[3],
+                                                .class = y.classes[0],
+                                                .priority = y.low });
+    set_apart(&y, y.tenants[3], true);
+    follow(&y);
+    request = (struct place_request){
+        .tenant = y.tenants[3],
+        .pool = y.pools[0],
+        .class = world_class(y.scene.world, y.classes[0]),
+        .instances = 1,
+        .card_memory_max = INT64_MAX,
+        .exclusive = true,
+    };
+    assert_true(place_find(y.estate, &request, PLACE_NOW, arena, &placement,
+                           &tally));
+    assert_int_equal(tally.fit, 1);
+    request.tenant = y.tenants[0];
+    request.exclusive = false;
+    assert_false(place_find(y.estate, &request, PLACE_NOW, arena, &placement,
+                            &tally));
+    assert_int_equal(tally.out_nodes[FILTER_NEIGHBOUR], 1);
+    teardown(&y);
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_index_finds_what_a_scan_finds),
+        cmocka_unit_test(a_tenant_apart_finds_room_beside_its_own_work),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
