@@ -255,7 +255,7 @@ static const struct command_option options[] = {
     { "priority", 0, "NAME", "priority class: `bulkhead get priorities`" },
     { "in-pool", 0, "NAME", "only in this pool" },
     { "topology", 0, "LEVEL[:MODE]",
-      "its cards on one island or node; MODE: required, preferred" },
+      "its cards on one island, node or leaf; MODE: required, preferred" },
     { "cpu", 0, "CPUS", "CPUs of an instance: 1.5" },
     { "memory", 'm', "MIB", "memory of an instance: 512, 4g" },
     { "env", 'e', "NAME=VALUE", "environment; may be repeated" },

@@ -58,6 +58,7 @@ struct site {
     int state;  /* enum node_state */
     bool fresh; /* its lease is not over */
     int64_t cpu_milli, memory_mib; /* of the node */
+    uint64_t leaf; /* a digest of its name; 0: none */
     int64_t used_cpu, used_memory;
     int64_t held_cpu, held_memory; /* that nominated work will need */
     int64_t leaving_cpu, leaving_memory;

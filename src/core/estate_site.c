@@ -62,6 +62,16 @@ model_of(const struct card *card)
            hash_bytes(&any, card->model, strlen(card->model));
 }
 
+static uint64_t
+leaf_of(const struct node *node)
+{
+    static const struct hash_key any = { 0, 0 };
+
+    return node->leaf[0] != '\0'
+               ? hash_bytes(&any, node->leaf, strlen(node->leaf)) | 1
+               : 0;
+}
+
 static void
 derive_part(const struct estate *estate, uint32_t number, size_t first,
             struct part *parts, size_t at)
@@ -272,7 +282,8 @@ part_is_better(const struct part *old, const struct part *new)
 static bool
 is_other_shape(const struct part *old, const struct part *new)
 {
-    return new->memory_mib != old->memory_mib || new->model != old->model;
+    return new->memory_mib != old->memory_mib || new->model != old->model ||
+           new->island != old->island;
 }
 
 static bool
@@ -285,7 +296,7 @@ site_is_better(const struct site *old, const struct site *new)
            new->leaving_memory > old->leaving_memory ||
            new->state != old->state || new->fresh != old->fresh ||
            new->cpu_milli != old->cpu_milli ||
-           new->memory_mib != old->memory_mib ||
+           new->memory_mib != old->memory_mib || new->leaf != old->leaf ||
            (!ref_is_none(old->tenant) &&
             !ref_equal(old->tenant, new->tenant)) ||
            (old->shared && !new->shared) ||
@@ -307,7 +318,8 @@ replace(struct estate *estate, uint32_t number, struct ref pool,
     /* NOLINTNEXTLINE(bugprone-suspicious-memory-comparison,cert-exp42-c,cert-flp37-c): see above */
     bool other = forced || memcmp(site, next, sizeof(*next)) != 0;
     bool shape = forced || site->cpu_milli != next->cpu_milli ||
-                 site->memory_mib != next->memory_mib;
+                 site->memory_mib != next->memory_mib ||
+                 site->leaf != next->leaf;
 
     estate->inside->extras[number].forced = false;
     for (size_t i = 0; i < next->count; i++) {
@@ -351,6 +363,7 @@ estate_site_derive(struct estate *estate, uint32_t number,
         pool = next.pool = node->object.parent;
         next.state = node->state;
         next.cpu_milli = node->cpu_milli;
+        next.leaf = leaf_of(node);
         next.memory_mib = node->memory_mib;
         next.used_cpu = node->used_cpu_milli;
         next.used_memory = node->used_memory_mib;

@@ -58,6 +58,7 @@ same_site(const struct site *a, const struct site *b)
 {
 #define SAME(member) (a->member == b->member)
     return SAME(count) && SAME(state) && SAME(fresh) && SAME(cpu_milli) &&
+           SAME(leaf) &&
            SAME(memory_mib) && SAME(used_cpu) && SAME(used_memory) &&
            SAME(held_cpu) && SAME(held_memory) && SAME(leaving_cpu) &&
            SAME(leaving_memory) && SAME(shared) && SAME(secluded_more) &&

@@ -284,8 +284,8 @@ check_shape(struct gate *gate, const struct workload *workload,
             struct ref pool, const struct shape *shape,
             struct verdict *verdict)
 {
-    static const char *const where[] = { "", " on one node",
-                                         " on one island" };
+    static const char *const where[] = { "", " behind one leaf",
+                                         " on one node", " on one island" };
     const struct class *class = world_class(gate->world, workload->class);
     const struct pool *at = world_pool(gate->world, pool);
 
@@ -458,7 +458,9 @@ gate_request(const struct gate *gate, const struct workload *workload,
         .workload = workload->object.self,
     };
     request_out->one_node =
-        any || manifest_topology(workload->spec) != TOPOLOGY_POOL;
+        any || manifest_topology(workload->spec) >= TOPOLOGY_NODE;
+    request_out->one_leaf =
+        manifest_topology(workload->spec) == TOPOLOGY_LEAF;
     request_out->one_island =
         manifest_topology(workload->spec) == TOPOLOGY_ISLAND;
     request_out->bar_count =

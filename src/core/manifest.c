@@ -372,7 +372,7 @@ check_checkpoint(const char *base, const json_t *value, json_t *out,
                        pointer);
 }
 
-static const char *const level_names[] = { "pool", "node", "island" };
+static const char *const level_names[] = { "pool", "leaf", "node", "island" };
 static const char *const mode_names[] = { "required", "preferred" };
 
 /* One of the words, or ERROR_INVALID with them all. */
@@ -404,7 +404,7 @@ check_topology(const char *base, const json_t *value, json_t *out,
     if (check_keys(pointer, value, keys, err) < 0)
         return -1;
     point(at, pointer, "level");
-    if (check_word(at, json_object_get(value, "level"), level_names, 3, err) <
+    if (check_word(at, json_object_get(value, "level"), level_names, 4, err) <
         0)
         return -1;
     point(at, pointer, "mode");

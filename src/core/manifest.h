@@ -31,6 +31,7 @@ int manifest_check(const struct world *world, struct ref project,
 /* How close together all cards of a workload have to be. */
 enum topology {
     TOPOLOGY_POOL,   /* anywhere in the pool */
+    TOPOLOGY_LEAF,   /* on nodes behind one leaf switch */
     TOPOLOGY_NODE,   /* on one node */
     TOPOLOGY_ISLAND, /* on cards that are linked directly */
 };

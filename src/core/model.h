@@ -101,6 +101,7 @@ struct node { /* below a pool */
     int64_t cpu_milli;
     int64_t memory_mib;
     bool simulated;
+    char leaf[NAME_MAX_SIZE]; /* nodes behind one leaf switch share it */
     struct blob *facts; /* versions, kernel, cgroup mode */
     int64_t refusals;   /* starts that failed since one succeeded */
     int64_t refused_tenant; /* number of whose was the first of them */

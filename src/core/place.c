@@ -5,6 +5,7 @@
 
 #include "core/cut.h"
 #include "core/place_index.h"
+#include "core/place_leaf.h"
 
 const char *
 place_filter_text(enum place_filter filter)
@@ -316,6 +317,33 @@ make_seats(const struct place_request *request, struct arena *arena,
         arena_alloc(arena, (size_t)request->instances * sizeof(struct seat));
 }
 
+/* For a gang over several nodes: when those behind one leaf switch take it,
+ * only they are left.  False when it has to be one leaf and none does. */
+static bool
+gather(const struct estate *estate, const struct place_request *request,
+       struct arena *arena, struct option *options, size_t *count,
+       struct place_tally *tally)
+{
+    struct place_fit *fits =
+        arena_alloc(arena, (*count + 1) * sizeof(*fits));
+    size_t kept = 0;
+    uint64_t leaf;
+
+    for (size_t i = 0; i < *count; i++)
+        fits[i] = (struct place_fit){ estate->sites[options[i].site].leaf,
+                                      options[i].fit, options[i].units };
+    if (request->one_leaf)
+        tally->largest = place_leaf_largest(fits, *count);
+    leaf = place_leaf_choose(fits, *count, request->instances);
+    if (leaf == 0)
+        return !request->one_leaf;
+    for (size_t i = 0; i < *count; i++)
+        if (fits[i].leaf == leaf)
+            options[kept++] = options[i];
+    *count = kept;
+    return true;
+}
+
 /* Looks at all sites. */
 static bool
 scan(const struct estate *estate, const struct place_request *request,
@@ -327,8 +355,10 @@ scan(const struct estate *estate, const struct place_request *request,
     size_t count = list_options(estate, request, when, arena, options, tally);
     struct option *best = best_node(estate, request, when, options, count,
                                     request->instances);
+    bool gathered = best != NULL || gather(estate, request, arena, options,
+                                           &count, tally);
 
-    if (tally->fit < request->instances ||
+    if (tally->fit < request->instances || !gathered ||
         (best == NULL && request->one_node))
         return false;
     make_seats(request, arena, placement_out);
@@ -369,7 +399,8 @@ place_find(const struct estate *estate, const struct place_request *request,
         seat_site(estate, request, when, best, arena, placement_out);
         found = true;
     } else if (indexed &&
-               (tally.fit < request->instances || request->one_node)) {
+               (request->one_node ||
+                (tally.fit < request->instances && !request->one_leaf))) {
         found = false;
     } else {
         tally = (struct place_tally){ 0 };

@@ -10,7 +10,8 @@
  *
  * A chain of filters takes out nodes and cards, each with a count; what is
  * left is scored and the best place taken: a node that just failed it last,
- * one island first, then where least is lost for the work that is expected
+ * one island first, a gang over several nodes behind one leaf switch (the
+ * fullest that takes it), then where least is lost for the work that is expected
  * (place_worth.h).  While nothing is expected yet, and for slices, best fit
  * and fewest handovers decide instead.  All instances or none.  Placement
  * looks at one pool.
@@ -25,6 +26,7 @@ struct place_request {
     int64_t card_memory_max;       /* what a memory quota leaves per card */
     struct ref node;    /* only there (its volumes lie there), or none */
     bool one_node;      /* all instances on one node */
+    bool one_leaf;      /* all instances behind one leaf switch */
     bool one_island;    /* all cards linked directly; one_node is set too */
     bool exclusive;     /* no other tenant on the node */
     struct ref workload; /* whose failed places are avoided, or none */
@@ -65,7 +67,8 @@ struct place_tally {
     int64_t out_cards[FILTER_COUNT];   /* filtered, of the cards */
     int64_t free;    /* instances' worth of cards free: whole cards, or
                         shares that fit */
-    int64_t largest; /* most free cards (shares) on one node, or island */
+    int64_t largest; /* most free cards (shares) on one node, island or
+                        leaf, whichever is asked for */
     int64_t fit;     /* instances that would fit now */
     const struct geometry_profile *slice; /* of the cards without a start, the
                                              largest that fits; or NULL */

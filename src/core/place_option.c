@@ -278,6 +278,7 @@ fill_fit(const struct estate *estate, const struct place_request *request,
         fit = least(fit, memory > 0 ? memory / request->memory_mib : 0);
     }
     option->fit = fit;
+    option->units = units;
     tally->fit += fit;
 }
 

@@ -15,6 +15,7 @@ struct option {
     uint32_t *parts; /* that passed, in order */
     size_t count;
     int64_t fit;     /* instances */
+    int64_t units;   /* cards or shares */
     bool avoid;
     bool split;      /* no one island holds all */
     int64_t left;    /* best fit: less is better */

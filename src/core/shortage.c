@@ -46,13 +46,18 @@ say_fragmented(int64_t need, const struct place_request *request,
                struct verdict *verdict)
 {
     bool whole = request->class->form == FORM_WHOLE;
-    const char *place = request->one_island ? "island" : "node";
+    const char *place = request->one_island ? "island"
+                        : request->one_leaf ? "leaf"
+                                            : "node";
 
     verdict_set(verdict, WORKLOAD_QUEUED, REASON_FRAGMENTED,
                 "%s needed, %s on one %s: %" PRId64
                 " are free, but at most %" PRId64
                 " on one %s; it starts when one %s has enough",
-                asked, request->one_node || !whole ? "all" : "each instance",
+                asked,
+                request->one_node || request->one_leaf || !whole
+                    ? "all"
+                    : "each instance",
                 place, tally->free, tally->largest, place, place);
     verdict_numbers(verdict, need, tally->free, tally->largest);
 }

@@ -79,6 +79,7 @@ CREATE TABLE "node" (
     "cpu_milli" INTEGER,
     "memory_mib" INTEGER,
     "simulated" INTEGER,
+    "leaf" TEXT,
     "facts" TEXT,
     "refusals" INTEGER,
     "refused_tenant" INTEGER,

@@ -170,6 +170,152 @@ what_no_island_could_hold_is_refused_S28c(void **state)
     scene_teardown(&s.scene);
 }
 
+/* --- leaves --- */
+
+static void
+set_leaf(struct stage *s, struct ref ref, const char *leaf)
+{
+    scene_edit(&s->scene, changes, node, ref);
+
+    (void)snprintf(node->leaf, sizeof(node->leaf), "%s", leaf);
+    scene_apply(&s->scene, changes);
+}
+
+static void
+fail_cards(struct stage *s, struct ref node, int count)
+{
+    for (int i = 0; i < count; i++) {
+        scene_edit(&s->scene, changes, card,
+                   scene_card_of(&s->scene, node, i));
+
+        card->health = HEALTH_FAILED;
+        scene_apply(&s->scene, changes);
+    }
+}
+
+/* Four nodes of 8: two behind r1, two behind r2. */
+static void
+add_leaves(struct stage *s, struct ref nodes[4])
+{
+    static const char *const names[] = { "n1", "n2", "n3", "n4" };
+
+    for (int i = 0; i < 4; i++) {
+        nodes[i] = add_node(s, names[i]);
+        set_leaf(s, nodes[i], i < 2 ? "r1" : "r2");
+    }
+}
+
+static int
+used_cards(const struct stage *s, struct ref node)
+{
+    int count = 0;
+
+    world_each_child(s->scene.world, KIND_CARD, node, ref)
+        count += world_card(s->scene.world, ref)->used_milli > 0;
+    return count;
+}
+
+/* r1 has 12 free, r2 has 16: the largest nodes alone would be n2 and n3. */
+static void
+a_gang_over_nodes_is_put_behind_one_leaf(void **state)
+{
+    struct stage s;
+    struct ref nodes[4], work;
+
+    (void)state;
+    stage_setup(&s);
+    add_leaves(&s, nodes);
+    fail_cards(&s, nodes[0], 4);
+    work = scene_submit(&s.scene, gang(&s, 16, NULL));
+    scene_run(&s.scene);
+    assert_int_equal(scene_state(&s.scene, work), WORKLOAD_ASSIGNED);
+    assert_int_equal(used_cards(&s, nodes[0]), 0);
+    assert_int_equal(used_cards(&s, nodes[1]), 0);
+    assert_int_equal(used_cards(&s, nodes[2]), 8);
+    assert_int_equal(used_cards(&s, nodes[3]), 8);
+    scene_teardown(&s.scene);
+}
+
+/* Both could take 12: the one that has less left then does. */
+static void
+the_fullest_leaf_that_takes_a_gang_is_taken(void **state)
+{
+    struct stage s;
+    struct ref nodes[4], work;
+
+    (void)state;
+    stage_setup(&s);
+    add_leaves(&s, nodes);
+    fail_cards(&s, nodes[2], 3);
+    work = scene_submit(&s.scene, gang(&s, 12, NULL));
+    scene_run(&s.scene);
+    assert_int_equal(scene_state(&s.scene, work), WORKLOAD_ASSIGNED);
+    assert_int_equal(used_cards(&s, nodes[0]) + used_cards(&s, nodes[1]), 0);
+    scene_teardown(&s.scene);
+}
+
+/* [S28c] 12 are free behind each leaf, 14 are asked for. */
+static void
+a_leaf_that_is_required_is_waited_for_S28c(void **state)
+{
+    struct stage s;
+    struct ref nodes[4], work, other;
+
+    (void)state;
+    stage_setup(&s);
+    add_leaves(&s, nodes);
+    fail_cards(&s, nodes[0], 4);
+    fail_cards(&s, nodes[2], 4);
+    work = scene_submit(&s.scene, gang(&s, 14, NEEDS("leaf", "required")));
+    scene_run(&s.scene);
+    assert_int_equal(scene_state(&s.scene, work), WORKLOAD_QUEUED);
+    assert_int_equal(scene_workload(&s.scene, work)->reason,
+                     REASON_FRAGMENTED);
+    assert_int_equal(scene_workload(&s.scene, work)->have, 24);
+    assert_int_equal(scene_workload(&s.scene, work)->limit, 12);
+    assert_non_null(strstr(scene_workload(&s.scene, work)->reason_text,
+                           "all on one leaf: 24 are free, but at most 12 on "
+                           "one leaf"));
+    other = scene_submit(&s.scene, gang(&s, 14, NEEDS("leaf", "preferred")));
+    scene_run(&s.scene);
+    assert_int_equal(scene_state(&s.scene, work), WORKLOAD_QUEUED);
+    assert_int_equal(scene_state(&s.scene, other), WORKLOAD_ASSIGNED);
+    scene_finish(&s.scene, other, 0);
+    scene_run(&s.scene);
+    assert_int_equal(scene_state(&s.scene, work), WORKLOAD_QUEUED);
+    /* A node that moves wakes it. */
+    set_leaf(&s, nodes[0], "r2");
+    scene_run(&s.scene);
+    assert_int_equal(scene_state(&s.scene, work), WORKLOAD_ASSIGNED);
+    assert_int_equal(used_cards(&s, nodes[1]), 0);
+    scene_teardown(&s.scene);
+}
+
+/* [S28c] Nodes without a leaf are behind none, each stands for itself. */
+static void
+what_no_leaf_could_hold_is_refused_S28c(void **state)
+{
+    struct stage s;
+    struct ref nodes[4];
+    struct verdict verdict;
+
+    (void)state;
+    stage_setup(&s);
+    add_leaves(&s, nodes);
+    verdict = scene_try(&s.scene, gang(&s, 17, NEEDS("leaf", "required")));
+    assert_int_equal(verdict.state, WORKLOAD_REJECTED);
+    assert_int_equal(verdict.have, 16);
+    assert_non_null(strstr(verdict.text, "behind one leaf"));
+    verdict = scene_try(&s.scene, gang(&s, 16, NEEDS("leaf", "required")));
+    assert_int_equal(verdict.state, WORKLOAD_QUEUED);
+    for (int i = 0; i < 4; i++)
+        set_leaf(&s, nodes[i], "");
+    verdict = scene_try(&s.scene, gang(&s, 9, NEEDS("leaf", "required")));
+    assert_int_equal(verdict.state, WORKLOAD_REJECTED);
+    assert_int_equal(verdict.have, 8);
+    scene_teardown(&s.scene);
+}
+
 int
 main(void)
 {
@@ -178,6 +324,10 @@ main(void)
         cmocka_unit_test(a_node_that_is_required_is_waited_for),
         cmocka_unit_test(what_is_preferred_is_not_waited_for),
         cmocka_unit_test(what_no_island_could_hold_is_refused_S28c),
+        cmocka_unit_test(a_gang_over_nodes_is_put_behind_one_leaf),
+        cmocka_unit_test(the_fullest_leaf_that_takes_a_gang_is_taken),
+        cmocka_unit_test(a_leaf_that_is_required_is_waited_for_S28c),
+        cmocka_unit_test(what_no_leaf_could_hold_is_refused_S28c),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
