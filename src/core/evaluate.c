@@ -426,9 +426,8 @@ list_options(struct look *look)
         if (look->closed[k].text[0] != '\0')
             continue;
         if (count == 0)
-            verdict_set(&look->closed[k], WORKLOAD_GATED, REASON_POLICY,
-                        "there is no pool where it may run; a pool for its "
-                        "tenant would let it start");
+            gate_say_no_pool(look->estate->world, look->workload,
+                             &look->closed[k]);
         for (size_t i = 0; i < count; i++)
             look->options[look->count++] =
                 (struct option){ .pool = look->pools[i], .alternative = k };

@@ -55,7 +55,9 @@ pool_rank(const struct world *world, const struct tenant *tenant,
 
     if (own)
         return 0;
-    if (tenant->isolation != ISOLATION_NAMESPACE)
+    if (tenant->isolation == ISOLATION_CLUSTER)
+        return -1;
+    if (tenant->isolation == ISOLATION_NODEPOOL)
         return pool->overflow ? 2 : -1;
     if (tenant->pools != NULL && !gate_lists(world, tenant->pools, ref))
         return -1;
@@ -97,6 +99,44 @@ gate_pools(const struct world *world, const struct workload *workload,
                 pool_rank(world, tenant, workload, ref) == rank)
                 pools_out[count++] = ref;
     return count;
+}
+
+/* A pool dedicated to the tenant: what others have is not told. */
+static struct ref
+own_pool(const struct world *world, struct ref tenant)
+{
+    world_each(world, KIND_POOL, ref)
+        if (world_pool(world, ref)->kind == POOL_DEDICATED &&
+            gate_lists(world, world_pool(world, ref)->tenants, tenant))
+            return ref;
+    return (struct ref){ 0 };
+}
+
+void
+gate_say_no_pool(const struct world *world, const struct workload *workload,
+                 struct verdict *verdict_out)
+{
+    const struct tenant *tenant =
+        world_tenant(world, world_ancestor(world, KIND_TENANT,
+                                           workload->object.parent));
+    struct ref own = own_pool(world, tenant->object.self);
+    const char *what = ref_is_none(workload->pool)
+                           ? "there is no pool"
+                           : "its pool is not among those";
+    const char *whose = tenant->isolation == ISOLATION_CLUSTER
+                            ? ", isolated as a cluster,"
+                            : "";
+
+    if (!ref_is_none(own))
+        verdict_set(verdict_out, WORKLOAD_REJECTED, REASON_POLICY,
+                    "%s that tenant %s%s may use: pool %s would do", what,
+                    tenant->object.name, whose,
+                    world_pool(world, own)->object.name);
+    else
+        verdict_set(verdict_out, WORKLOAD_REJECTED, REASON_POLICY,
+                    "%s that tenant %s%s may use: a pool dedicated to it "
+                    "would do",
+                    what, tenant->object.name, whose);
 }
 
 /* --- policy --- */
@@ -393,17 +433,15 @@ check_all_pools(struct gate *gate, const struct workload *workload,
                 struct verdict *verdict_out)
 {
     struct ref pools[GATE_POOLS_MAX];
-    struct verdict best, verdict;
+    struct verdict best = { 0 }, verdict;
     struct demand demand;
     size_t count;
 
     if (!gate_check_policy(gate, workload, verdict_out))
         return false;
     count = gate_pools(gate->world, workload, pools, GATE_POOLS_MAX);
-    verdict_set(&best, WORKLOAD_REJECTED, REASON_POLICY,
-                ref_is_none(workload->pool)
-                    ? "there is no pool that its tenant may use"
-                    : "its pool is not among those that its tenant may use");
+    if (count == 0)
+        gate_say_no_pool(gate->world, workload, &best);
     for (size_t i = 0; i < count; i++) {
         if (gate_check_pool(gate, workload, pools[i], &demand, &verdict))
             return true;

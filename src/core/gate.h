@@ -32,6 +32,11 @@ void gate_init(struct gate *gate, const struct world *world,
 size_t gate_pools(const struct world *world, const struct workload *workload,
                   struct ref *pools_out, size_t max);
 
+/* Why there is none of them, and which one would do. */
+void gate_say_no_pool(const struct world *world,
+                      const struct workload *workload,
+                      struct verdict *verdict_out);
+
 /* Checks that do not depend on the pool. */
 bool gate_check_policy(const struct gate *gate,
                        const struct workload *workload,
