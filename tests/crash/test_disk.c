@@ -358,9 +358,7 @@ try_plan(const struct vfs_plan *plan, struct outcome *out)
     static const struct vfs_plan none = { 0 };
     struct harness harness = { 0 };
 
-    (void)snprintf(harness.where, sizeof(harness.where),
-                   "/tmp/bulkhead-loop-XXXXXX");
-    assert_non_null(mkdtemp(harness.where));
+    harness_make_place(&harness);
     harness.options = (struct loop_options){ .ops = &store_sqlite,
                                              .where = harness.where,
                                              .wall_ms = harness_wall_ms,

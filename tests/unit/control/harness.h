@@ -5,7 +5,9 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <cmocka.h>
-#include <dirent.h>
+#include <ftw.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -81,13 +83,66 @@ harness_start(struct harness *harness)
     harness_must(bootstrap_run(harness->loop, &bootstrap, &err), &err);
 }
 
+/* --- the directory of the store --- */
+
+#define HARNESS_PLACES 64
+
+/* Those that no test has removed: a test that fails goes on without its end. */
+static struct harness_places {
+    char paths[HARNESS_PLACES][sizeof(((struct harness *)NULL)->where)];
+    pid_t owner;
+} harness_places;
+
+static inline int
+harness_remove_one(const char *path, const struct stat *status, int kind,
+                   struct FTW *at)
+{
+    (void)status;
+    (void)at;
+    return kind == FTW_DP ? rmdir(path) : unlink(path);
+}
+
+static inline void
+harness_remove(const char *path)
+{
+    (void)nftw(path, harness_remove_one, 8, FTW_DEPTH | FTW_PHYS);
+    for (size_t i = 0; i < HARNESS_PLACES; i++)
+        if (strcmp(harness_places.paths[i], path) == 0)
+            harness_places.paths[i][0] = '\0';
+}
+
+static inline void
+harness_remove_all(void)
+{
+    for (size_t i = 0; i < HARNESS_PLACES && harness_places.owner == getpid();
+         i++)
+        if (harness_places.paths[i][0] != '\0')
+            harness_remove(harness_places.paths[i]);
+}
+
+static inline void
+harness_make_place(struct harness *harness)
+{
+    size_t free = 0;
+
+    (void)snprintf(harness->where, sizeof(harness->where),
+                   "/tmp/bulkhead-loop-XXXXXX");
+    assert_non_null(mkdtemp(harness->where));
+    if (harness_places.owner == 0) {
+        harness_places.owner = getpid();
+        (void)atexit(harness_remove_all);
+    }
+    while (free < HARNESS_PLACES - 1 && harness_places.paths[free][0] != '\0')
+        free++;
+    (void)snprintf(harness_places.paths[free],
+                   sizeof(harness_places.paths[free]), "%s", harness->where);
+}
+
 /* Set prepare or options before; zero is fine. */
 static inline void
 harness_open(struct harness *harness)
 {
-    (void)snprintf(harness->where, sizeof(harness->where),
-                   "/tmp/bulkhead-loop-XXXXXX");
-    assert_non_null(mkdtemp(harness->where));
+    harness_make_place(harness);
     harness->options.ops = &store_sqlite;
     harness->options.where = harness->where;
     harness->options.wall_ms = harness_wall_ms;
@@ -106,20 +161,8 @@ harness_restart(struct harness *harness)
 static inline void
 harness_close(struct harness *harness)
 {
-    DIR *directory;
-    struct dirent *entry;
-
     loop_close(harness->loop);
-    directory = opendir(harness->where);
-    while (directory != NULL && (entry = readdir(directory)) != NULL) {
-        char file[400];
-
-        (void)snprintf(file, sizeof(file), "%s/%s", harness->where,
-                       entry->d_name);
-        (void)unlink(file);
-    }
-    (void)closedir(directory);
-    (void)rmdir(harness->where);
+    harness_remove(harness->where);
 }
 
 struct harness_step {

@@ -204,9 +204,7 @@ test_killed_control_plane_keeps_all_it_answered(void **state)
     struct harness harness = { 0 };
 
     (void)state;
-    (void)snprintf(harness.where, sizeof(harness.where),
-                   "/tmp/bulkhead-loop-XXXXXX");
-    assert_non_null(mkdtemp(harness.where));
+    harness_make_place(&harness);
     harness.options = (struct loop_options){ .ops = &store_sqlite,
                                              .where = harness.where };
     for (long round = 0; round < 5; round++) {
