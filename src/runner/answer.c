@@ -185,7 +185,7 @@ write_notice(const struct instance *instance,
                   deadline, "deadline_ms", (json_int_t)request->deadline_ms);
     json_write(&bytes, notice);
     buffer_add_byte(&bytes, '\n');
-    (void)snprintf(path, sizeof(path), "%s/run", instance->place);
+    (void)snprintf(path, sizeof(path), "%s/made/run", instance->place);
     directory = open(path, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (directory < 0)
         return error_set(err, ERROR_INTERNAL, "write the notice: %s",

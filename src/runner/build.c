@@ -22,6 +22,8 @@
 #define PATH_ROOM 320
 #define FILES_MAX 65536
 #define UPPER_READ_ONLY_MIB 1
+/* Small files of the platform, out of the reach of the instance. */
+#define MADE_OPTIONS "mode=0711,size=4m"
 #define MACHINE_BINDS_MAX 8
 #define ENV_ROOM (2 * RUNNER_ENV_MAX + 16)
 
@@ -38,21 +40,25 @@ card_nodes_max(const struct instance *instance)
     return instance->start.card_count * ACCEL_NODES_MAX;
 }
 
+/* In memory: nothing here outlives the boot, and a dozen files of a journalling
+ * file system cost as much as the container. */
 static int
 make_directories(const struct instance *instance, struct error *err)
 {
-    static const char *const names[] = { "",    "image",   "upper", "root",
-                                         "run", "volumes", "cards",
-                                         "proc" };
+    static const char *const names[] = { "image",   "upper", "root", "run",
+                                         "volumes", "cards", "proc" };
     char path[PATH_ROOM];
 
+    (void)snprintf(path, sizeof(path), "%s/made", instance->place);
+    if (mount("tmpfs", path, "tmpfs", MS_NOSUID | MS_NODEV, MADE_OPTIONS) != 0)
+        return fail(err, "mount the instance's place");
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-        (void)snprintf(path, sizeof(path), "%s%s%s", instance->place,
-                       i == 0 ? "" : "/", names[i]);
-        if (mkdir(path, 0711) != 0 && errno != EEXIST)
+        (void)snprintf(path, sizeof(path), "%s/made/%s", instance->place,
+                       names[i]);
+        if (mkdir(path, 0711) != 0)
             return fail(err, "make the instance's place");
     }
-    (void)snprintf(path, sizeof(path), "%s/run", instance->place);
+    (void)snprintf(path, sizeof(path), "%s/made/run", instance->place);
     if (chmod(path, 0755) != 0)
         return fail(err, "make the instance's place");
     return 0;
@@ -68,8 +74,8 @@ put_file(const struct instance *instance, const char *name, const char *text,
     char path[PATH_ROOM];
     scoped_fd fd = -1;
 
-    (void)snprintf(path, sizeof(path), "%s/upper/data/etc/%s", instance->place,
-                   name);
+    (void)snprintf(path, sizeof(path), "%s/made/upper/data/etc/%s",
+                   instance->place, name);
     fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
     if (fd < 0 || fchmod(fd, 0644) != 0 || fchown(fd, owner, owner) != 0)
         return fail(err, "write a file of /etc");
@@ -116,23 +122,23 @@ make_upper(const struct instance *instance, struct error *err)
     char path[PATH_ROOM];
     char options[64];
 
-    (void)snprintf(path, sizeof(path), "%s/upper", instance->place);
+    (void)snprintf(path, sizeof(path), "%s/made/upper", instance->place);
     (void)snprintf(options, sizeof(options), "mode=0711,size=%" PRId64 "m",
                    size_mib);
     if (mount("tmpfs", path, "tmpfs", MS_NOSUID, options) != 0)
         return fail(err, "mount the upper layer");
-    (void)snprintf(path, sizeof(path), "%s/upper/null", instance->place);
+    (void)snprintf(path, sizeof(path), "%s/made/upper/null", instance->place);
     if (mknod(path, S_IFCHR | 0666, makedev(1, 3)) != 0 ||
         chmod(path, 0666) != 0)
         return fail(err, "make a null device");
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-        (void)snprintf(path, sizeof(path), "%s/upper/%s", instance->place,
+        (void)snprintf(path, sizeof(path), "%s/made/upper/%s", instance->place,
                        names[i]);
         if (mkdir(path, 0755) != 0 || chmod(path, 0755) != 0 ||
             chown(path, owner, owner) != 0)
             return fail(err, "make the upper layer");
     }
-    return put_files(instance, err);
+    return 0;
 }
 
 static int
@@ -143,14 +149,15 @@ mount_root(const struct instance *instance, const struct image *image,
     char root[PATH_ROOM];
     char options[PATH_ROOM * 3];
 
-    (void)snprintf(lower, sizeof(lower), "%s/image", instance->place);
-    (void)snprintf(root, sizeof(root), "%s/root", instance->place);
+    (void)snprintf(lower, sizeof(lower), "%s/made/image", instance->place);
+    (void)snprintf(root, sizeof(root), "%s/made/root", instance->place);
     if (idmap_mount(userns_fd, image->root, lower,
                     (struct idmap_flags){ .read_only = true }, err) != 0 ||
-        make_upper(instance, err) != 0)
+        put_files(instance, err) != 0)
         return -1;
     (void)snprintf(options, sizeof(options),
-                   "lowerdir=%s,upperdir=%s/upper/data,workdir=%s/upper/work",
+                   "lowerdir=%s,upperdir=%s/made/upper/data,"
+                   "workdir=%s/made/upper/work",
                    lower, instance->place, instance->place);
     if (mount("overlay", root, "overlay", MS_NOSUID | MS_NODEV, options) != 0)
         return fail(err, "mount the root");
@@ -230,8 +237,8 @@ mount_volume(struct node *node, const struct instance *instance, size_t at,
         instance->start.checkpoint_volume == at &&
         make_checkpoint(node, instance, mounted, err) != 0)
         return -1;
-    (void)snprintf(target, sizeof(target), "%s/volumes/%zu", instance->place,
-                   at);
+    (void)snprintf(target, sizeof(target), "%s/made/volumes/%zu",
+                   instance->place, at);
     if (mkdir(target, 0711) != 0)
         return fail(err, "make a volume's place");
     return idmap_mount(userns_fd, mounted, target,
@@ -265,7 +272,8 @@ mount_card_file(const struct instance *instance,
     char target[PATH_ROOM];
     int fd;
 
-    (void)snprintf(target, sizeof(target), "%s/cards/%zu", instance->place, at);
+    (void)snprintf(target, sizeof(target), "%s/made/cards/%zu", instance->place,
+                   at);
     fd = open(target, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
     if (fd < 0 || close(fd) != 0 || chmod(card_node->host_path, 0666) != 0)
         return fail(err, "make a card's place");
@@ -329,7 +337,7 @@ write_machine(const struct instance *instance, struct error *err)
 {
     char path[PATH_ROOM];
 
-    (void)snprintf(path, sizeof(path), "%s/proc", instance->place);
+    (void)snprintf(path, sizeof(path), "%s/made/proc", instance->place);
     return machine_write(path, instance->start.cpu_milli,
                          instance->start.memory_mib, clock_wall_ms(), err);
 }
@@ -339,35 +347,43 @@ keep_ids(const struct instance *instance, struct error *err)
 {
     char path[PATH_ROOM];
 
-    (void)snprintf(path, sizeof(path), "%s/userns", instance->place);
+    (void)snprintf(path, sizeof(path), "%s/made/userns", instance->place);
     return idmap_keep(instance->uid_base, path, err);
 }
 
+/* The journal is first: what follows it can be found and undone. */
 int
-build_place(struct node *node, struct instance *instance,
-            char netns_out[NETWORK_PATH_MAX], struct error *err)
+build_ground(struct node *node, struct instance *instance, struct error *err)
 {
     struct image *image = arena_alloc(instance->arena, sizeof(*image));
-    scoped_fd userns_fd = -1;
+    char path[PATH_ROOM];
 
-    netns_out[0] = '\0';
     if (image_prepare(&node->images, instance->arena, &instance->start.image,
                       image, err) != 0)
         return -1;
-    if (make_directories(instance, err) != 0 ||
-        write_machine(instance, err) != 0 ||
-        instance_save(instance, err) != 0)
+    instance->image = image;
+    (void)snprintf(path, sizeof(path), "%s/made", instance->place);
+    if ((mkdir(instance->place, 0711) != 0 && errno != EEXIST) ||
+        (mkdir(path, 0711) != 0 && errno != EEXIST))
+        return fail(err, "make the instance's place");
+    if (instance_save(instance, err) != 0 ||
+        make_directories(instance, err) != 0)
         return -1;
-    userns_fd =
+    return make_upper(instance, err);
+}
+
+int
+build_place(struct node *node, struct instance *instance, struct error *err)
+{
+    scoped_fd userns_fd =
         idmap_open(node->policy->disk_uid_base, instance->uid_base, err);
-    if (userns_fd < 0 || keep_ids(instance, err) != 0 ||
-        mount_root(instance, image, userns_fd, err) != 0 ||
+
+    if (userns_fd < 0 || write_machine(instance, err) != 0 ||
+        keep_ids(instance, err) != 0 ||
+        mount_root(instance, instance->image, userns_fd, err) != 0 ||
         mount_volumes(node, instance, userns_fd, err) != 0 ||
         mount_cards(node, instance, err) != 0)
         return -1;
-    instance->image = image;
-    if (instance->port.address != 0)
-        return network_make(node->policy, instance->name, netns_out, err);
     return 0;
 }
 
@@ -501,25 +517,26 @@ add_places(struct node *node, const struct instance *instance,
 
     if (list_card_nodes(node, instance, nodes, &count, err) != 0)
         return -1;
-    add_bind(spec, binds, arena_printf(arena, "%s/run", instance->place),
+    add_bind(spec, binds, arena_printf(arena, "%s/made/run", instance->place),
              "/run/bulkhead", true, true);
     for (size_t i = 0; machine_files[i] != NULL; i++)
         add_bind(spec, binds,
-                 arena_printf(arena, "%s/proc/%s", instance->place,
+                 arena_printf(arena, "%s/made/proc/%s", instance->place,
                               machine_files[i]),
                  arena_printf(arena, "/proc/%s", machine_files[i]), true, true);
     for (size_t i = 0; i < start->volume_count; i++)
         add_bind(spec, binds,
-                 arena_printf(arena, "%s/volumes/%zu", instance->place, i),
+                 arena_printf(arena, "%s/made/volumes/%zu", instance->place, i),
                  start->volumes[i].path, start->volumes[i].read_only, false);
     for (size_t i = 0; i < count; i++) {
         const char *path =
             arena_printf(arena, "/dev/bulkhead/%s", nodes[i].name);
 
         if (nodes[i].kind == ACCEL_FILE)
-            add_bind(spec, binds,
-                     arena_printf(arena, "%s/cards/%zu", instance->place, i),
-                     path, false, true);
+            add_bind(
+                spec, binds,
+                arena_printf(arena, "%s/made/cards/%zu", instance->place, i),
+                path, false, true);
         else
             devices[spec->device_count++] = (struct spec_device){
                 .path = path, .major = nodes[i].major, .minor = nodes[i].minor
@@ -543,13 +560,13 @@ files_max(void)
 
 int
 build_container(struct node *node, struct instance *instance, const char *netns,
-                struct container_pending *pending_out, struct error *err)
+                struct container_pending *pending, struct error *err)
 {
     const struct runner_start *start = &instance->start;
     struct container container =
         instance_container(instance, node->policy, node->mode);
     struct spec spec = {
-        .root = arena_printf(instance->arena, "%s/root", instance->place),
+        .root = arena_printf(instance->arena, "%s/made/root", instance->place),
         .read_only_root = start->read_only_root,
         .hostname = hostname_of(instance),
         .argv = argv_of(instance, err),
@@ -557,7 +574,8 @@ build_container(struct node *node, struct instance *instance, const char *netns,
         .cwd = start->cwd != NULL ? start->cwd : instance->image->cwd,
         .uid = start->uid >= 0 ? start->uid : instance->image->uid,
         .gid = start->uid >= 0 ? start->gid : instance->image->gid,
-        .userns = arena_printf(instance->arena, "%s/userns", instance->place),
+        .userns =
+            arena_printf(instance->arena, "%s/made/userns", instance->place),
         .cpu_milli = start->cpu_milli,
         .memory_mib = start->memory_mib,
         .pids_max = start->pids_max,
@@ -573,8 +591,7 @@ build_container(struct node *node, struct instance *instance, const char *netns,
     if (spec.argv == NULL || add_places(node, instance, &spec, err) != 0)
         return -1;
     config = spec_new(&spec);
-    result = container_create(&container, config, start->log_mib * 1048576,
-                              pending_out, err);
+    result = container_create(&container, config, pending, err);
     json_decref(config);
     return result;
 }

@@ -12,22 +12,28 @@ struct node;
 /*
  * What does an instance's place look like?
  *
- *   PLACE/instance.json   journal           PLACE/config.json  for crun
- *   PLACE/image/          the image, id-mapped, read-only
- *   PLACE/upper/          tmpfs with what lies over it
- *   PLACE/root/           both together: the container's root
- *   PLACE/run/            /run/bulkhead inside
- *   PLACE/volumes/N       volume N, id-mapped
- *   PLACE/cards/N         file N of the cards
+ *   PLACE/instance.json   journal           PLACE/log          of the container
+ *   PLACE/made/           tmpfs: what does not outlive the boot, and in it
+ *     config.json           for crun
+ *     image/                the image, id-mapped, read-only
+ *     upper/                tmpfs with what lies over it
+ *     root/                 both together: the container's root
+ *     run/                  /run/bulkhead inside
+ *     volumes/N             volume N, id-mapped
+ *     cards/N               file N of the cards
  */
 
-/* Makes directories, journal, mounts and the network namespace (its path in
- * netns_out, "" without network). */
+/* Has the image ready, makes the journal and the empty place: enough for
+ * conmon to begin. */
+int build_ground(struct node *node, struct instance *instance,
+                 struct error *err);
+/* Makes files and mounts. */
 int build_place(struct node *node, struct instance *instance,
-                char netns_out[NETWORK_PATH_MAX], struct error *err);
-/* Writes the configuration and starts conmon on it. */
+                struct error *err);
+/* Writes the configuration and lets conmon make the container; netns is the
+ * path of its network, "" without. */
 int build_container(struct node *node, struct instance *instance,
-                    const char *netns, struct container_pending *pending_out,
+                    const char *netns, struct container_pending *pending,
                     struct error *err);
 
 #endif

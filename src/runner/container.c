@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 
 #include "base/buffer.h"
 #include "base/clock.h"
@@ -34,7 +35,7 @@ write_spec(const struct container *container, const json_t *spec,
     scoped_fd fd = -1;
 
     json_write(&bytes, spec);
-    (void)snprintf(path, sizeof(path), "%s/config.json", container->place);
+    (void)snprintf(path, sizeof(path), "%s/made/config.json", container->place);
     fd =
         open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (fd < 0)
@@ -48,9 +49,10 @@ write_spec(const struct container *container, const json_t *spec,
  * everybody.  So each has one of its own. */
 static pid_t
 spawn_monitor(const struct container *container, int64_t log_bytes, int sync_fd,
-              struct error *err)
+              int gate_fd, struct error *err)
 {
     char root[PATH_ROOM];
+    char made[PATH_ROOM];
     char pid[PATH_ROOM];
     char monitor[PATH_ROOM];
     char log[PATH_ROOM + 16];
@@ -60,16 +62,18 @@ spawn_monitor(const struct container *container, int64_t log_bytes, int sync_fd,
     char null[PATH_ROOM];
     scoped_fd said_fd = -1;
 
-    (void)snprintf(null, sizeof(null), "%s/upper/null", container->place);
+    (void)snprintf(null, sizeof(null), "%s/made/upper/null", container->place);
+    (void)snprintf(made, sizeof(made), "%s/made", container->place);
     (void)snprintf(root, sizeof(root), "--root=%s/crun",
                    container->policy->state_dir);
-    (void)snprintf(pid, sizeof(pid), "%s/pid", container->place);
-    (void)snprintf(monitor, sizeof(monitor), "%s/monitor", container->place);
+    (void)snprintf(pid, sizeof(pid), "%s/made/pid", container->place);
+    (void)snprintf(monitor, sizeof(monitor), "%s/made/monitor",
+                   container->place);
     (void)snprintf(log, sizeof(log), "k8s-file:%s/log", container->place);
     (void)snprintf(exits, sizeof(exits), "%s/exits",
                    container->policy->state_dir);
     (void)snprintf(size, sizeof(size), "%" PRId64, log_bytes);
-    (void)snprintf(said, sizeof(said), "%s/monitor.log", container->place);
+    (void)snprintf(said, sizeof(said), "%s/made/monitor.log", container->place);
     said_fd = open(said, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
     return process_spawn(
         &(struct process){
@@ -85,7 +89,7 @@ spawn_monitor(const struct container *container, int64_t log_bytes, int sync_fd,
                                            "-r",
                                            CRUN,
                                            "-b",
-                                           container->place,
+                                           made,
                                            "-p",
                                            pid,
                                            "-P",
@@ -106,12 +110,15 @@ spawn_monitor(const struct container *container, int64_t log_bytes, int sync_fd,
                                            root,
                                            NULL },
             .env = (const char *const[]){ "PATH=/usr/sbin:/usr/bin",
-                                          "_OCI_SYNCPIPE=3", NULL },
+                                          "_OCI_SYNCPIPE=3", "_OCI_STARTPIPE=4",
+                                          NULL },
             .netns_fd = -1,
             .own_mounts = true,
             .null = null,
-            .directory = container->place, /* conmon leaves files there */
+            .directory = made, /* conmon leaves files there */
             .pass_fd = sync_fd,
+            .gated = true,
+            .gate_fd = gate_fd,
             .output_fd = said_fd,
             .input_fd = -1,
         },
@@ -119,26 +126,58 @@ spawn_monitor(const struct container *container, int64_t log_bytes, int sync_fd,
 }
 
 int
-container_create(const struct container *container, const json_t *spec,
-                 int64_t log_bytes, struct container_pending *pending_out,
-                 struct error *err)
+container_begin(const struct container *container, int64_t log_bytes,
+                struct container_pending *pending_out, struct error *err)
 {
     int sync[2];
+    int gate[2];
     pid_t monitor;
+
+    if (pipe2(sync, O_CLOEXEC) != 0)
+        return error_set(err, ERROR_INTERNAL, "pipe: %s", strerror(errno));
+    if (pipe2(gate, O_CLOEXEC) != 0) {
+        (void)close(sync[0]);
+        (void)close(sync[1]);
+        return error_set(err, ERROR_INTERNAL, "pipe: %s", strerror(errno));
+    }
+    monitor = spawn_monitor(container, log_bytes, sync[1], gate[0], err);
+    (void)close(sync[1]);
+    (void)close(gate[0]);
+    *pending_out = (struct container_pending){ .sync_fd = sync[0],
+                                               .gate_fd = gate[1],
+                                               .monitor = monitor };
+    if (monitor >= 0)
+        return 0;
+    (void)close(sync[0]);
+    (void)close(gate[1]);
+    return -1;
+}
+
+int
+container_create(const struct container *container, const json_t *spec,
+                 struct container_pending *pending, struct error *err)
+{
+    char go = 'g';
 
     if (write_spec(container, spec, err) != 0)
         return -1;
-    if (pipe2(sync, O_CLOEXEC) != 0)
-        return error_set(err, ERROR_INTERNAL, "pipe: %s", strerror(errno));
-    monitor = spawn_monitor(container, log_bytes, sync[1], err);
-    (void)close(sync[1]);
-    if (monitor < 0) {
-        (void)close(sync[0]);
-        return -1;
-    }
-    *pending_out =
-        (struct container_pending){ .sync_fd = sync[0], .monitor = monitor };
+    if (write(pending->gate_fd, &go, 1) != 1)
+        return error_set(err, ERROR_INTERNAL, "the monitor ended at once");
+    (void)close(pending->gate_fd);
+    pending->gate_fd = -1;
     return 0;
+}
+
+/* Killed first: conmon takes a closed gate for an open one. */
+void
+container_abandon(struct container_pending *pending)
+{
+    (void)kill(pending->monitor, SIGKILL);
+    (void)waitpid(pending->monitor, NULL, 0);
+    (void)close(pending->gate_fd);
+    (void)close(pending->sync_fd);
+    pending->gate_fd = -1;
+    pending->sync_fd = -1;
 }
 
 /* One line of JSON from conmon, or what came until it closed. */
@@ -294,7 +333,7 @@ container_monitored(const struct container *container)
     scoped_fd fd = -1;
     ssize_t got;
 
-    (void)snprintf(path, sizeof(path), "%s/monitor", container->place);
+    (void)snprintf(path, sizeof(path), "%s/made/monitor", container->place);
     fd = open(path, O_RDONLY | O_CLOEXEC);
     got = fd < 0 ? -1 : read(fd, pid, sizeof(pid) - 1);
     if (got <= 0)

@@ -13,8 +13,8 @@
 /*
  * How does one container come and go?  conmon watches it and outlives the
  * runner: it keeps the exit code (STATE/exits/<name>) and writes the log
- * (PLACE/log); crun makes it.  The place is the instance's directory with the
- * OCI configuration.
+ * (PLACE/log); crun makes it.  The place is the instance's directory; what
+ * needs not outlive the boot, as the OCI configuration, is in PLACE/made.
  */
 
 struct container {
@@ -24,16 +24,22 @@ struct container {
     bool own_mounts;   /* the host's cgroups are hybrid */
 };
 
-/* Between create and created conmon works on its own. */
+/* Between begin and created conmon works on its own. */
 struct container_pending {
     int sync_fd;
+    int gate_fd; /* it waits here until the container may be made */
     pid_t monitor;
 };
 
-/* Writes the configuration and starts conmon. */
+/* Starts conmon, which loads while the place is built: it needs PLACE/made
+ * and the null device there, nothing else. */
+int container_begin(const struct container *container, int64_t log_bytes,
+                    struct container_pending *pending_out, struct error *err);
+/* Writes the configuration and lets conmon make the container. */
 int container_create(const struct container *container, const json_t *spec,
-                     int64_t log_bytes, struct container_pending *pending_out,
-                     struct error *err);
+                     struct container_pending *pending, struct error *err);
+/* Ends a conmon that still waits. */
+void container_abandon(struct container_pending *pending);
 /* Waits until the container exists, not yet running; gives its first
  * process. */
 int container_created(const struct container *container,

@@ -10,6 +10,7 @@
 #include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/pidfd.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -60,6 +61,8 @@ become(const struct process *process)
     int pass = process->pass_fd >= 0
                    ? fcntl(process->pass_fd, F_DUPFD_CLOEXEC, 10)
                    : -1;
+    int gate =
+        process->gated ? fcntl(process->gate_fd, F_DUPFD_CLOEXEC, 10) : -1;
     int in = process->input_fd >= 0
                  ? fcntl(process->input_fd, F_DUPFD_CLOEXEC, 10)
                  : -1;
@@ -72,7 +75,8 @@ become(const struct process *process)
     (void)sigprocmask(SIG_SETMASK, &none, NULL);
     (void)signal(SIGPIPE, SIG_DFL);
     (void)umask(022);
-    if (enter_namespaces(process) != 0 ||
+    if ((process->gated && prctl(PR_SET_PDEATHSIG, SIGKILL) != 0) ||
+        enter_namespaces(process) != 0 ||
         chdir(process->directory != NULL ? process->directory : "/") != 0)
         _exit(126);
     place_fd(in, 0);
@@ -80,6 +84,8 @@ become(const struct process *process)
     place_fd(out, 2);
     if (pass >= 0)
         place_fd(pass, 3);
+    if (gate >= 0)
+        place_fd(gate, 4);
     (void)execve(process->argv[0], (char *const *)(uintptr_t)process->argv,
                  (char *const *)(uintptr_t)env);
     _exit(127);

@@ -26,8 +26,12 @@ struct process {
     const char *null;        /* with own_mounts: stands for /dev/null there */
     const char *directory;   /* to work in; NULL: "/" */
     int pass_fd;             /* becomes descriptor 3 there; -1: none */
-    int output_fd;           /* standard output and error; -1: /dev/null */
-    int input_fd;            /* standard input; -1: /dev/null */
+    bool gated;              /* gate_fd becomes descriptor 4, and the program
+                              * is killed when this thread ends before it has
+                              * forked */
+    int gate_fd;
+    int output_fd; /* standard output and error; -1: /dev/null */
+    int input_fd;  /* standard input; -1: /dev/null */
 };
 
 /*

@@ -2,6 +2,8 @@
 #include "runner/start.h"
 
 #include <inttypes.h>
+#include <pthread.h>
+#include <semaphore.h>
 #include <string.h>
 
 #include "base/clock.h"
@@ -77,8 +79,8 @@ has_exactly(const struct instance *instance, const char *part)
     return false;
 }
 
-/* Whole cards and slices belong to one instance; a soft share has no boundary, so it is
- * only ever with the same tenant. */
+/* Whole cards and slices belong to one instance; a soft share has no boundary,
+ * so it is only ever with the same tenant. */
 static int
 check_card(struct node *node, const struct instance *instance, const char *uuid,
            struct error *err)
@@ -278,30 +280,126 @@ check_foreign(struct node *node, const struct instance *instance,
     return 0;
 }
 
-/* Rules and link of the network, while conmon and crun make the container. */
+/* The network is made beside the rest: its rules take as long to load as the
+ * container to be made. */
+struct wiring {
+    struct node *node;
+    const struct instance *instance;
+    char netns[NETWORK_PATH_MAX]; /* "" without network */
+    bool running;                 /* thread and sem are there */
+    pthread_t thread;
+    sem_t made; /* the namespace is there, or could not be made */
+    int result;
+    struct error err;
+};
+
+static void *
+wire(void *data)
+{
+    struct wiring *wiring = data;
+    const struct instance *instance = wiring->instance;
+    char netns[NETWORK_PATH_MAX];
+
+    wiring->result =
+        network_make(wiring->node->policy, instance->name, netns, &wiring->err);
+    if (wiring->result == 0)
+        memcpy(wiring->netns, netns, sizeof(netns));
+    (void)sem_post(&wiring->made);
+    if (wiring->result == 0)
+        wiring->result = network_join(&wiring->node->network, instance->port,
+                                      netns, &wiring->err);
+    return NULL;
+}
+
+static int
+wiring_begin(struct wiring *wiring, struct error *err)
+{
+    if (wiring->instance->port.address == 0)
+        return 0;
+    (void)sem_init(&wiring->made, 0, 0);
+    if (pthread_create(&wiring->thread, NULL, wire, wiring) != 0)
+        return error_set(err, ERROR_BUSY, "no thread for the network");
+    wiring->running = true;
+    return 0;
+}
+
+/* Waits until the container can be given its network; whether that is there
+ * is known at the end. */
+static int
+wiring_made(struct wiring *wiring, struct error *err)
+{
+    if (!wiring->running)
+        return 0;
+    while (sem_wait(&wiring->made) != 0)
+        ;
+    return wiring->netns[0] != '\0'
+               ? 0
+               : error_set(err, ERROR_INTERNAL, "there is no network");
+}
+
+static int
+wiring_end(struct wiring *wiring, struct error *err)
+{
+    if (!wiring->running)
+        return 0;
+    (void)pthread_join(wiring->thread, NULL);
+    (void)sem_destroy(&wiring->made);
+    wiring->running = false;
+    if (wiring->result != 0)
+        *err = wiring->err;
+    return wiring->result;
+}
+
+/* The place, while conmon loads; then it makes the container from it. */
+static int
+prepare(struct node *node, struct instance *instance,
+        const struct container *container, struct wiring *wiring,
+        struct container_pending *pending, struct error *err)
+{
+    if (build_ground(node, instance, err) != 0 ||
+        wiring_begin(wiring, err) != 0 ||
+        container_begin(container, instance->start.log_mib * 1048576, pending,
+                        err) != 0)
+        return -1;
+    CRASH_POINT("runner.grounded");
+    if (build_place(node, instance, err) == 0) {
+        CRASH_POINT("runner.placed");
+        if (wiring_made(wiring, err) == 0 &&
+            build_container(node, instance, wiring->netns, pending, err) == 0)
+            return 0;
+    }
+    container_abandon(pending);
+    return -1;
+}
+
+/* The container, and then its network, whose rules and link came up
+ * meanwhile: without them it does not run. */
+static int
+make(struct node *node, struct instance *instance,
+     const struct container *container, pid_t *pid_out, struct error *err)
+{
+    struct container_pending pending = { .sync_fd = -1, .gate_fd = -1 };
+    struct wiring wiring = { .node = node, .instance = instance };
+    int made = prepare(node, instance, container, &wiring, &pending, err);
+
+    if (made == 0) {
+        CRASH_POINT("runner.creating");
+        made = container_created(container, &pending, pid_out, err);
+    }
+    if (wiring_end(&wiring, err) != 0)
+        made = -1;
+    return made;
+}
+
 static int
 launch(struct node *node, struct instance *instance, struct error *err)
 {
     struct container container =
         instance_container(instance, node->policy, node->mode);
-    struct container_pending pending = { .sync_fd = -1 };
-    char netns[NETWORK_PATH_MAX] = "";
     pid_t pid = 0;
-    int joined = 0;
-    int created;
 
     CRASH_POINT("runner.reserved");
-    if (build_place(node, instance, netns, err) != 0)
-        return -1;
-    CRASH_POINT("runner.placed");
-    if (build_container(node, instance, netns, &pending, err) != 0)
-        return -1;
-    CRASH_POINT("runner.creating");
-    if (instance->port.address != 0)
-        joined = network_join(&node->network, instance->port, netns, err);
-    created = container_created(&container, &pending, &pid,
-                                joined == 0 ? err : &(struct error){ 0 });
-    if (joined != 0 || created != 0)
+    if (make(node, instance, &container, &pid, err) != 0)
         return -1;
     CRASH_POINT("runner.created");
     instance->pid = pid;

@@ -83,7 +83,7 @@ teardown() {
 @test "an instance whose monitor was killed ends as failed, its code not known" {
     start one 1 1 'sleep 100'
     pid=$(record one | jq .pid)
-    kill -9 "$(cat "$HOME_DIR"/state/instances/*/monitor)"
+    kill -9 "$(cat "$HOME_DIR"/state/instances/*/made/monitor)"
     kill -9 "$pid"
     [ "$(ended one)" = null ]
     [ "$(record one | jq -r .state)" = failed ]
