@@ -2,10 +2,10 @@
 #ifndef TESTS_UNIT_CONTROL_HARNESS_H
 #define TESTS_UNIT_CONTROL_HARNESS_H
 
-#include <cmocka.h>
-#include <ftw.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <cmocka.h>
+#include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
