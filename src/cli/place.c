@@ -60,6 +60,7 @@ levels_of(enum kind kind)
     case KIND_BOOKING:
     case KIND_RECEIPT:
     case KIND_SOURCE:
+    case KIND_RECENT:
     case KIND_FACT:
     case KIND_EVENT:
     case KIND_COUNT:

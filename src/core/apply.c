@@ -110,12 +110,21 @@ moves(enum kind kind, const void *slot, const void *image)
     return false;
 }
 
+static bool
+fades_anew(const void *slot, const void *image)
+{
+    const struct platform *old = slot, *new = image;
+
+    return old->share_half_life_ms != new->share_half_life_ms;
+}
+
 static void
 put_changed(struct world *world, const struct change *change, int64_t now_ms)
 {
     enum kind kind = (enum kind)change->ref.kind;
     struct object *slot = world_slot(world, change->ref);
     bool moved = moves(kind, slot, change->image);
+    bool fades = kind == KIND_PLATFORM && fades_anew(slot, change->image);
 
     tally_object(world, kind, slot, -1);
     if (moved)
@@ -127,6 +136,8 @@ put_changed(struct world *world, const struct change *change, int64_t now_ms)
     slot->version++;
     slot->updated_ms = now_ms;
     tally_object(world, kind, slot, 1);
+    if (fades)
+        recent_rebuild(world);
 }
 
 static void

@@ -461,6 +461,46 @@ put_alternatives(json_t *json, struct estate *estate, struct gate *gate,
     }
 }
 
+/* One who shares with others: how much lately, for which weight. */
+static json_t *
+share_json(const struct world *world, struct ref node, struct ref user,
+           const char *what, int64_t now_ms)
+{
+    const struct object *object =
+        world_object(world, ref_is_none(user) ? node : user);
+    json_t *json = json_object();
+
+    put(json, "of", json_string(what));
+    put(json, "name", json_string(object != NULL ? object->name : ""));
+    put(json, "used_permille",
+        number(share_permille(world, node, user, now_ms)));
+    put(json, "weight",
+        number(ref_is_none(user) ? share_weight(world, node) : SHARE_WEIGHT));
+    return json;
+}
+
+/* From the user up to the tenant: all of it is the reader's own. */
+static json_t *
+shares_json(const struct world *world, const struct workload *workload,
+            int64_t now_ms)
+{
+    struct ref none = { 0 }, at = workload->object.parent;
+    json_t *list = json_array();
+
+    if (world_platform(world, world_platform_ref(world))
+            ->share_half_life_ms == 0)
+        return list;
+    if (!ref_is_none(workload->user))
+        json_array_append_new(list, share_json(world, at, workload->user,
+                                               "user", now_ms));
+    for (; at.kind != KIND_PLATFORM && !ref_is_none(at);
+         at = world_parent(world, at))
+        json_array_append_new(
+            list, share_json(world, at, none,
+                             schema_get((enum kind)at.kind)->name, now_ms));
+    return list;
+}
+
 static void
 put_waiting(json_t *json, const struct world *world,
             const struct workload *workload, int64_t now_ms,
@@ -471,6 +511,7 @@ put_waiting(json_t *json, const struct world *world,
     struct gate gate;
 
     put(json, "ahead", number(rank_of(estate, workload)));
+    put(json, "shares", shares_json(world, workload, now_ms));
     estate_own(estate, workload->object.self, true);
     gate_init(&gate, world, &estate->promised, now_ms, arena);
     put_alternatives(json, estate, &gate, workload, arena);

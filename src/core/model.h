@@ -19,6 +19,11 @@
 /* Sums over a month: 80,000 cards x 31 days are 2.2e17 milli-card-ms. */
 #define USAGE_MAX INT64_C(1000000000000000000) /* 1e18 */
 
+#define SHARE_HALF_LIFE_MS (INT64_C(7) * 24 * 3600000) /* the shipped one */
+#define SHARE_HALF_LIFE_MAX (INT64_C(366) * 24 * 3600000)
+#define SHARE_WEIGHT 1000 /* of whom nobody gave another: 1.0 */
+#define SHARE_WEIGHT_MAX 1000000
+
 #define WORLD_INDEXES 2
 struct link {
     uint32_t previous;
@@ -62,6 +67,7 @@ struct platform {
     int64_t restart_max;
     int64_t bypass_max; /* starts of later work before one is booked; 0: off */
     int64_t bypass_ms;  /* or waiting for that long; 0: off */
+    int64_t share_half_life_ms; /* of use, in fair share; 0: off */
     struct blob *expected;  /* classes of requests and kinds of nodes:
                                expect.h */
     int64_t expected_upto;  /* seq of the newest workload that is counted */
@@ -211,6 +217,7 @@ struct tenant { /* below the platform */
     struct blob *classes;    /* JSON list of class ids; null: all */
     struct blob *priorities; /* JSON list of priority ids; null: all that do
                                 not preempt across tenants */
+    int64_t weight;          /* in fair share, 1000: 1.0; 0: that too */
     /* derived */
     uint64_t scope_revision;
     int64_t used_milli; /* live bindings */
@@ -220,6 +227,7 @@ struct unit { /* below a tenant or a unit, at most 3 deep */
     struct object object;
     char display[TEXT_MAX_SIZE];
     int state; /* enum state */
+    int64_t weight;
 };
 
 enum project_class { PROJECT_PRODUCTION, PROJECT_DEVELOPMENT,
@@ -229,6 +237,7 @@ struct project { /* below a tenant or a unit */
     char display[TEXT_MAX_SIZE];
     int class;
     int state;
+    int64_t weight;
 };
 
 struct user { /* below a tenant, or the platform for operators */
@@ -581,6 +590,15 @@ struct source {
     int64_t epoch;      /* 0 before the first fact */
     int64_t sequence;   /* last accepted in this epoch */
     uint8_t digest[32]; /* of what was accepted last */
+};
+
+/* What a user had lately in the project above, for fair share (share.h). */
+struct recent {
+    struct object object; /* named like the user's id */
+    struct ref user;      /* or none */
+    int64_t cards;  /* milli-card-ms, faded to at_ms */
+    int64_t memory; /* MiB-seconds, the same way */
+    int64_t at_ms;
 };
 
 enum usage_class { USAGE_BOUND, USAGE_RESERVED, USAGE_IDLE, USAGE_SCRUB,

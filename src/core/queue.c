@@ -78,9 +78,21 @@ queue_before(const struct queue_entry *a, const struct queue_entry *b)
         return a->right < b->right;
     if (a->priority != b->priority)
         return a->priority > b->priority;
+    if (share_compare(&a->share, &b->share) != 0)
+        return share_compare(&a->share, &b->share) < 0;
     if (a->submitted_ms != b->submitted_ms)
         return a->submitted_ms < b->submitted_ms;
     return a->seq < b->seq;
+}
+
+/* Without shares, which are others with each ms. */
+static bool
+arrived_before(const struct queue_entry *a, const struct queue_entry *b)
+{
+    struct queue_entry left = *a, right = *b;
+
+    left.share = right.share = (struct share_path){ { 0 } };
+    return queue_before(&left, &right);
 }
 
 /* The memory of cards does not matter much here and is left out. */
@@ -162,12 +174,23 @@ entry_without_right(const struct world *world, struct ref ref)
     };
 }
 
+static void
+look_up_share(const struct estate *estate, struct queue_entry *entry)
+{
+    const struct workload *workload =
+        world_workload(estate->world, entry->workload);
+
+    share_path(estate->world, workload->object.parent, workload->user,
+               estate->now_ms, &entry->share);
+}
+
 struct queue_entry
 queue_entry(struct estate *estate, struct ref ref)
 {
     struct queue_entry entry = entry_without_right(estate->world, ref);
 
     entry.right = look_up_right(estate, world_workload(estate->world, ref));
+    look_up_share(estate, &entry);
     return entry;
 }
 
@@ -254,6 +277,7 @@ refresh_entry(struct queue *queue, struct estate *estate, struct group *group)
     }
     group->entry = entry_without_right(queue->world, first);
     group->entry.right = right;
+    look_up_share(estate, &group->entry);
 }
 
 void
@@ -300,7 +324,7 @@ queue_first(struct queue *queue, struct estate *estate)
         refresh_entry(queue, estate, group);
         if (!queue_before(&before, &group->entry))
             return group;
-        /* Its right got worse: others are before it now. */
+        /* Its right or share got worse: others are before it now. */
         ready_sift(queue, group->ready, number);
     }
     return NULL;
@@ -344,7 +368,9 @@ front_add(struct queue *queue, uint32_t number)
 {
     size_t at = queue->front_count;
 
-    while (at > 0 && ready_before(queue, number, queue->front[at - 1]))
+    while (at > 0 &&
+           arrived_before(&queue->groups[number]->entry,
+                          &queue->groups[queue->front[at - 1]]->entry))
         at--;
     if (at == QUEUE_PASSED_MAX)
         return;
@@ -382,8 +408,8 @@ queue_passed(struct queue *queue, struct estate *estate,
             break;
         }
         refresh_entry(queue, estate, at);
-        if (queue_before(&before, &at->entry) ||
-            queue_before(&at->entry, &before))
+        if (arrived_before(&before, &at->entry) ||
+            arrived_before(&at->entry, &before))
             queue->front_known = false;
     }
     if (!queue->front_known)

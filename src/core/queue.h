@@ -4,14 +4,16 @@
 
 #include "core/alternative.h"
 #include "core/evaluate.h"
+#include "core/share.h"
 
 /*
  * Who is looked at next, and whom does an event concern?
  *
  * Waiting work lies in groups of equal requests: what one of them is told is
  * true for all.  Order of groups, by their first member: within guarantee
- * before burst, priority, time of submission, sequence number; the same order
- * within a group.
+ * before burst, priority, fair share (share.h), time of submission, sequence
+ * number; the same order within a group.  A share is looked up when its group
+ * comes up: use makes it later, and what makes it earlier wakes its tenant.
  *
  * A group is ready when nobody has looked at it since something changed that
  * could let it start.  Else it has a verdict, which stands until its outlook
@@ -22,6 +24,7 @@ struct queue_entry {
     struct ref workload;
     int64_t right; /* enum quota_right, larger is later */
     int64_t priority;
+    struct share_path share; /* of its tenant, ... project and user */
     int64_t submitted_ms;
     uint64_t seq;
 };

@@ -51,6 +51,7 @@ static const struct rule rules[KIND_COUNT] = {
                     .keeps_row = true },
     [KIND_PROJECT] = { .parents = BELOW(TENANT) | BELOW(UNIT),
                        .named = true,
+                       .create = rules_create_project,
                        .update = rules_update_state,
                        .remove = rules_delete_project,
                        .keeps_row = true },

@@ -56,8 +56,8 @@ rule_update rules_update_pool, rules_update_node, rules_update_card,
 rule_delete rules_delete_pool, rules_delete_node, rules_delete_class,
     rules_delete_priority, rules_delete_price;
 
-rule_create rules_create_tenant, rules_create_unit, rules_create_quota,
-    rules_create_volume, rules_create_request;
+rule_create rules_create_tenant, rules_create_unit, rules_create_project,
+    rules_create_quota, rules_create_volume, rules_create_request;
 rule_update rules_update_tenant, rules_update_state, rules_update_quota,
     rules_update_workload;
 rule_delete rules_delete_tenant, rules_delete_unit, rules_delete_project,

@@ -84,6 +84,32 @@ check_state(int old, int state, struct error *err)
     return error_field(err, "/state", "to delete it, delete it");
 }
 
+/* Nobody gives a larger share of what is above to themselves. */
+static int
+check_weight(const struct edit *edit, const void *before, const void *image,
+             struct error *err)
+{
+    const struct object *object = before;
+    enum kind kind = (enum kind)object->self.kind;
+    const struct field *weight = schema_field(kind, "weight");
+    enum verb verb =
+        kind == KIND_UNIT ? VERB_UNIT_UPDATE : VERB_PROJECT_UPDATE;
+    struct verbs above;
+
+    if ((kind != KIND_UNIT && kind != KIND_PROJECT) ||
+        memcmp(field_at(weight, before), field_at(weight, image),
+               weight->size) == 0)
+        return 0;
+    above = access_use(edit->world, edit->actor, object->parent,
+                       edit->now_ms);
+    if (verbs_have(&above, verb))
+        return 0;
+    return error_set(err, ERROR_DENIED,
+                     "/weight: it is a share of what is above, so %s there is "
+                     "needed; ask who has it",
+                     verb_name(verb));
+}
+
 int
 rules_update_state(const struct edit *edit, const void *before, void *image,
                    struct error *err)
@@ -92,7 +118,8 @@ rules_update_state(const struct edit *edit, const void *before, void *image,
     const struct field *state =
         schema_field((enum kind)object->self.kind, "state");
 
-    (void)edit;
+    if (check_weight(edit, before, image, err) != 0)
+        return -1;
     return check_state(*(const int *)field_at(state, before),
                        *(const int *)field_at(state, image), err);
 }
@@ -147,6 +174,8 @@ rules_create_tenant(const struct edit *edit, void *image, struct error *err)
             tenant->number = number;
     }
     tenant->number++;
+    if (tenant->weight == 0)
+        tenant->weight = SHARE_WEIGHT;
     if (settle_tenant(edit, tenant, err) != 0)
         return -1;
     give_guarantee(edit, tenant);
@@ -184,16 +213,30 @@ rules_delete_tenant(const struct edit *edit, struct ref ref,
 int
 rules_create_unit(const struct edit *edit, void *image, struct error *err)
 {
-    const struct unit *unit = image;
+    struct unit *unit = image;
     struct ref at = unit->object.parent;
     int depth = 1;
 
+    if (unit->weight == 0)
+        unit->weight = SHARE_WEIGHT;
     for (; at.kind == KIND_UNIT; at = world_parent(edit->world, at))
         depth++;
     if (depth <= UNIT_DEPTH_MAX)
         return 0;
     return error_set(err, ERROR_INVALID, "units nest at most %d deep",
                      UNIT_DEPTH_MAX);
+}
+
+int
+rules_create_project(const struct edit *edit, void *image, struct error *err)
+{
+    struct project *project = image;
+
+    (void)edit;
+    (void)err;
+    if (project->weight == 0)
+        project->weight = SHARE_WEIGHT;
+    return 0;
 }
 
 int

@@ -2,10 +2,8 @@
 #include "core/schema.h"
 
 #include <assert.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "base/arena.h"
 #include "core/model.h"
 
 #define COUNT(list) (sizeof(list) / sizeof((list)[0]))
@@ -128,6 +126,8 @@ static const struct field platform_fields[] = {
         "starts of later work before waiting work is booked; 0: no bound"),
     AMOUNT(platform, bypass_ms, U,
            "waiting time before work is booked, ms; 0: no bound"),
+    INT(platform, share_half_life_ms, U, 0, SHARE_HALF_LIFE_MAX,
+        "half-life of use in fair share, ms; 0: no fair share"),
     DOC(platform, expected, FIELD_SECRET,
         "what work placement expects, and its prices"),
     AMOUNT(platform, expected_upto, FIELD_SECRET,
@@ -234,15 +234,21 @@ static const struct field tenant_fields[] = {
     DOC(tenant, classes, C | U, "allowed classes; null: all"),
     DOC(tenant, priorities, C | U, "allowed priorities; null: all but "
                                    "those that preempt across tenants"),
+    INT(tenant, weight, C | U, 1, SHARE_WEIGHT_MAX,
+        "in fair share among all tenants, permille; default 1000"),
 };
 static const struct field unit_fields[] = {
     TEXT(unit, display, C | U, "name for people"),
     ENUM(unit, state, U, state_names, "whether it may act"),
+    INT(unit, weight, C | U, 1, SHARE_WEIGHT_MAX,
+        "in fair share among its siblings, permille; default 1000"),
 };
 static const struct field project_fields[] = {
     TEXT(project, display, C | U, "name for people"),
     ENUM(project, class, C | U, project_class_names, "class of project"),
     ENUM(project, state, U, state_names, "whether it may act"),
+    INT(project, weight, C | U, 1, SHARE_WEIGHT_MAX,
+        "in fair share among its siblings, permille; default 1000"),
 };
 static const struct field user_fields[] = {
     TEXT(user, display, C | U, "name for people"),
@@ -489,6 +495,12 @@ static const struct field source_fields[] = {
     AMOUNT(source, sequence, FIELD_PLATFORM, "last accepted"),
     BYTES(source, digest, FIELD_SECRET, "of what was accepted last"),
 };
+static const struct field recent_fields[] = {
+    REF(recent, user, FIELD_PLATFORM, KIND_NONE, "whose use"),
+    USAGE(recent, cards, FIELD_PLATFORM, "faded use, milli-card-ms"),
+    USAGE(recent, memory, FIELD_PLATFORM, "faded use, MiB-seconds"),
+    TIME(recent, at_ms, FIELD_PLATFORM, "faded to this time"),
+};
 static const struct field fact_fields[] = {
     TEXT(fact, source, 0, "who counted"),
     AMOUNT(fact, epoch, 0, "of the source"),
@@ -588,6 +600,8 @@ static const struct schema schemas[KIND_COUNT] = {
          "The stored answer of an Idempotency-Key."),
     KIND(SOURCE, source, "sources", "so", LIFE_OBJECT,
          "A producer of usage counters."),
+    KIND(RECENT, recent, "recents", "re", LIFE_OBJECT,
+         "What a user had lately in a project, for fair share."),
     KIND(FACT, fact, "facts", "fa", LIFE_HISTORY, "Metered usage."),
     KIND(EVENT, event, "events", "ev", LIFE_HISTORY, "An audit record."),
 };
@@ -668,32 +682,4 @@ schema_check_text(const char *pointer, const char *text, size_t room,
             return error_field(err, pointer,
                                "text has a control character at byte %zu", i);
     return 0;
-}
-
-struct blob *
-blob_new(const char *bytes, size_t size)
-{
-    struct blob *blob = memory_new(1, sizeof(*blob) + size + 1);
-
-    assert(size < UINT32_MAX);
-    blob->refs = 1;
-    blob->size = (uint32_t)size;
-    memcpy(blob->bytes, bytes, size);
-    return blob;
-}
-
-struct blob *
-blob_hold(struct blob *blob)
-{
-    if (blob != NULL)
-        (void)__atomic_add_fetch(&blob->refs, 1, __ATOMIC_RELAXED);
-    return blob;
-}
-
-void
-blob_drop(struct blob *blob)
-{
-    if (blob != NULL &&
-        __atomic_sub_fetch(&blob->refs, 1, __ATOMIC_ACQ_REL) == 0)
-        free(blob);
 }

@@ -49,6 +49,7 @@ enum kind {
     KIND_REQUEST, /* "we need more" */
     KIND_RECEIPT, /* the stored answer of an Idempotency-Key */
     KIND_SOURCE,  /* a producer of counters and how far it has come */
+    KIND_RECENT,  /* what a user had lately in a project */
     KIND_FACT,    /* history: usage */
     KIND_EVENT,   /* history: audit record */
     KIND_COUNT

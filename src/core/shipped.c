@@ -23,6 +23,7 @@ set_policy(struct platform *platform, const char *currency)
     platform->restart_max = 10;
     platform->bypass_max = 20;
     platform->bypass_ms = 60 * MINUTE_MS;
+    platform->share_half_life_ms = SHARE_HALF_LIFE_MS;
 }
 
 struct ref

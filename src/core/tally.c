@@ -187,6 +187,7 @@ tally_pool(struct world *world, struct ref node, int sign)
 {
     struct ref pool = world_parent(world, node);
 
+    world->capacity[0] += sign * 1000;
     if (world_pool(world, pool) != NULL)
         ((struct pool *)world_slot(world, pool))->cards += sign;
 }
@@ -209,6 +210,9 @@ tally_object(struct world *world, enum kind kind, const void *object, int sign)
         tally_card(world, binding->card, sign * binding->milli,
                    sign * binding->memory_mib, false);
     }
+    recent_tally(world, kind, object, sign);
+    if (kind == KIND_CARD)
+        world->capacity[1] += sign * ((const struct card *)object)->memory_mib;
     if (kind == KIND_CARD)
         tally_pool(world, ((const struct card *)object)->object.parent, sign);
     if (kind == KIND_HOLD)

@@ -6,6 +6,7 @@
 
 #include "core/month.h"
 #include "core/price.h"
+#include "core/share.h"
 
 /* One piece of a card's time that has one owner and one class. */
 struct piece {
@@ -187,6 +188,7 @@ cut_binding(struct changes *changes, const struct card *card, struct ref ref)
     piece.to_ms = now_ms;
     emit_cut(changes, &piece);
     add_card_time(changes, &piece);
+    share_cut(changes, binding);
     ((struct binding *)change_update(changes, ref))->cut_ms = now_ms;
     return binding->milli;
 }

@@ -88,6 +88,8 @@ world_free(struct world *world)
     free(world->trail.steps);
     table_release(&world->pledge_index);
     free(world->pledges);
+    table_release(&world->recent_index);
+    free(world->recents);
     table_release(&world->shares);
     free(world);
 }
@@ -139,6 +141,9 @@ world_clone(const struct world *world)
     table_copy(&copy->pledge_index, &world->pledge_index);
     copy->pledges = array_copy(world->pledges, world->pledge_count,
                                sizeof(*copy->pledges));
+    table_copy(&copy->recent_index, &world->recent_index);
+    copy->recents = array_copy(world->recents, world->recent_count,
+                               sizeof(*copy->recents));
     table_copy(&copy->shares, &world->shares);
     return copy;
 }

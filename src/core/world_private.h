@@ -39,6 +39,16 @@ struct pledge {
     pledge_sum since;  /* rate x the time that it is metered up to */
 };
 
+/* Recent use of one node, or user of a project (recent.c). */
+#define RECENT_AMOUNTS 2
+#define RECENT_EPOCHS 24 /* 2^-24 of something is nothing */
+struct recent_sum {
+    int64_t newest; /* epoch */
+    pledge_sum past[RECENT_AMOUNTS][RECENT_EPOCHS]; /* by epoch, a ring */
+    int64_t rate[RECENT_AMOUNTS]; /* live bindings: milli, MiB */
+    int64_t held[RECENT_AMOUNTS]; /* holds */
+};
+
 /* Positions count from when the world was made; those below first were never
  * here. */
 struct trail {
@@ -61,6 +71,10 @@ struct world {
     struct table pledge_index; /* (quota, month) -> number in pledges */
     struct pledge *pledges;
     size_t pledge_count;
+    struct table recent_index; /* (node, user) -> number in recents */
+    struct recent_sum *recents;
+    size_t recent_count;
+    int64_t capacity[RECENT_AMOUNTS]; /* all cards: milli, MiB */
     struct table shares; /* (priority, pool) -> milli-cards in use */
     struct ref platform;
     uint64_t seq;
@@ -100,5 +114,10 @@ void pledge_add(struct world *world, const struct object *owner, bool cost,
  * used since it was metered. */
 int64_t pledge_of(const struct world *world, const struct object *owner,
                   bool cost, bool booked, int64_t now_ms);
+/* Adds what rows, live bindings and holds are for fair share. */
+void recent_tally(struct world *world, enum kind kind, const void *object,
+                  int sign);
+/* All anew, when the half-life is another. */
+void recent_rebuild(struct world *world);
 
 #endif

@@ -146,6 +146,7 @@ build(struct play *play, uint64_t seed)
     platform->grace_service_ms = 5000;
     platform->hold_ms = 20000;
     platform->min_run_ms = 30000;
+    platform->share_half_life_ms = seed % 2 == 0 ? 0 : 600000; /* or off */
     scene_apply(&play->scene, changes);
 }
 

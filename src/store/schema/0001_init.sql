@@ -39,6 +39,7 @@ CREATE TABLE "platform" (
     "restart_max" INTEGER,
     "bypass_max" INTEGER,
     "bypass_ms" INTEGER,
+    "share_half_life_ms" INTEGER,
     "expected" TEXT,
     "expected_upto" INTEGER,
     "expected_count" INTEGER,
@@ -203,6 +204,7 @@ CREATE TABLE "tenant" (
     "pools" TEXT,
     "classes" TEXT,
     "priorities" TEXT,
+    "weight" INTEGER,
     "live" INTEGER NOT NULL DEFAULT 1
 ) STRICT;
 CREATE TABLE "unit" (
@@ -216,6 +218,7 @@ CREATE TABLE "unit" (
     "name" TEXT,
     "display" TEXT,
     "state" TEXT,
+    "weight" INTEGER,
     "live" INTEGER NOT NULL DEFAULT 1
 ) STRICT;
 CREATE TABLE "project" (
@@ -230,6 +233,7 @@ CREATE TABLE "project" (
     "display" TEXT,
     "class" TEXT,
     "state" TEXT,
+    "weight" INTEGER,
     "live" INTEGER NOT NULL DEFAULT 1
 ) STRICT;
 CREATE TABLE "user" (
@@ -638,6 +642,21 @@ CREATE TABLE "source" (
     "epoch" INTEGER,
     "sequence" INTEGER,
     "digest" TEXT,
+    "live" INTEGER NOT NULL DEFAULT 1
+) STRICT;
+CREATE TABLE "recent" (
+    "id" TEXT NOT NULL PRIMARY KEY,
+    "seq" INTEGER,
+    "version" INTEGER,
+    "revision" INTEGER,
+    "created_ms" INTEGER,
+    "updated_ms" INTEGER,
+    "parent" TEXT,
+    "name" TEXT,
+    "user" TEXT,
+    "cards" INTEGER,
+    "memory" INTEGER,
+    "at_ms" INTEGER,
     "live" INTEGER NOT NULL DEFAULT 1
 ) STRICT;
 CREATE TABLE "fact" (
