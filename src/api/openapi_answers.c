@@ -42,6 +42,9 @@
     OBJECT("'changes':" LIST_OF(TEXT) ",'verified':" BOOL)
 #define EXPLAINED                                                              \
     OBJECT(VERDICT ",'state':" TEXT ",'waits_ms':" INT ",'ahead':" INT         \
+           ",'shares':" LIST_OF(OBJECT("'of':" TEXT ",'name':" TEXT            \
+                                       ",'used_permille':" INT                 \
+                                       ",'weight':" INT))                      \
            ",'pools':" LIST_OF(EXPLAINED_POOL)                                 \
            ",'nearest':" EXPLAINED_CHANGE)
 #define FORECAST_LINE                                                          \

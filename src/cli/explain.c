@@ -74,6 +74,21 @@ print_nearest(const json_t *nearest)
         output_line("  %s", json_string_value(change));
 }
 
+/* From the tenant down, as the queue compares. */
+static void
+print_shares(const json_t *shares)
+{
+    for (size_t i = json_array_size(shares); i > 0; i--) {
+        const json_t *share = json_array_get(shares, i - 1);
+        long long used = (long long)number_of(share, "used_permille");
+
+        output_line("fair share of %s %s: %lld.%lld %% of the estate lately, "
+                    "weight %lld",
+                    text_of(share, "of"), text_of(share, "name"), used / 10,
+                    used % 10, (long long)number_of(share, "weight"));
+    }
+}
+
 static void
 print_text(const char *name, const json_t *answer)
 {
@@ -92,6 +107,7 @@ print_text(const char *name, const json_t *answer)
     output_line("reason %s; ahead of it in the queue: %lld; waits for %lld s",
                 reason, (long long)number_of(answer, "ahead"),
                 (long long)(number_of(answer, "waits_ms") / 1000));
+    print_shares(json_object_get(answer, "shares"));
     print_nearest(json_object_get(answer, "nearest"));
     json_array_foreach(json_object_get(answer, "pools"), i, pool)
         print_pool(pool);
