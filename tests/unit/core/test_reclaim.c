@@ -734,10 +734,32 @@ burst_preempts_no_burst_of_others_S22(void **state)
     scene_teardown(&s.scene);
 }
 
+/* b has one card above its guarantee: the second of two equal victims would
+ * take from the guarantee. */
+static void
+of_equal_victims_only_those_above_the_guarantee_go(void **state)
+{
+    struct stage s;
+    struct ref list[4], claim;
+
+    (void)state;
+    stage_setup(&s, 4);
+    guarantees(&s, 2, 3, 0);
+    for (int i = 0; i < 4; i++)
+        list[i] = running(&s, s.pb, s.one);
+    claim = submit(&s, s.pa, s.two, s.low);
+    scene_run(&s.scene);
+    assert_int_equal(count_state(&s, list, 4, WORKLOAD_RUNNING), 4);
+    assert_true(lifecycle_is_waiting(state_of(&s, claim)));
+    scene_teardown(&s.scene);
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(
+            of_equal_victims_only_those_above_the_guarantee_go),
         cmocka_unit_test(guarantee_takes_back_burst_use_after_grace),
         cmocka_unit_test(a_victim_is_spent_once_S1),
         cmocka_unit_test(one_victim_makes_room_for_one_S1),
