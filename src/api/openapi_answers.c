@@ -40,25 +40,27 @@
            ",'quotas':" LIST_OF(EXPLAINED_QUOTA))
 #define EXPLAINED_CHANGE                                                       \
     OBJECT("'changes':" LIST_OF(TEXT) ",'verified':" BOOL)
+#define EXPLAINED_SHARE                                                        \
+    OBJECT("'of':" TEXT ",'name':" TEXT ",'used_permille':" INT                \
+           ",'weight':" INT)
 #define EXPLAINED                                                              \
     OBJECT(VERDICT ",'state':" TEXT ",'waits_ms':" INT ",'ahead':" INT         \
-           ",'shares':" LIST_OF(OBJECT("'of':" TEXT ",'name':" TEXT            \
-                                       ",'used_permille':" INT                 \
-                                       ",'weight':" INT))                      \
+           ",'shares':" LIST_OF(EXPLAINED_SHARE)                               \
            ",'pools':" LIST_OF(EXPLAINED_POOL)                                 \
            ",'nearest':" EXPLAINED_CHANGE)
 #define FORECAST_LINE                                                          \
     OBJECT("'workload':" TEXT ",'name':" TEXT ",'project':" TEXT               \
            ",'tried':" BOOL ",'at':" TIME ",'waits_ms':" INT                   \
            ",'state':" TEXT ",'reason':" TEXT ",'text':" TEXT)
+#define FORECAST_REFUSED                                                       \
+    OBJECT("'submit':" INT ",'count':" INT ",'code':" TEXT ",'text':" TEXT)
 #define FORECAST                                                               \
     OBJECT("'now':" TIME ",'until':" TIME ",'end':" TEXT                       \
            ",'starts':" LIST_OF(FORECAST_LINE)                                 \
            ",'preempted':" LIST_OF(FORECAST_LINE)                              \
            ",'ended':" LIST_OF(FORECAST_LINE)                                  \
-           ",'waiting':" LIST_OF(FORECAST_LINE) ",'refused':" LIST_OF(         \
-               OBJECT("'submit':" INT ",'count':" INT ",'code':" TEXT          \
-                      ",'text':" TEXT)) ",'more':" BOOL                        \
+           ",'waiting':" LIST_OF(FORECAST_LINE)                                \
+           ",'refused':" LIST_OF(FORECAST_REFUSED) ",'more':" BOOL             \
            ",'assumptions':" LIST_OF(TEXT))
 #define GRANT_LINE                                                             \
     OBJECT("'node':" TEXT_OR_NULL ",'role':" TEXT_OR_NULL                      \

@@ -20,6 +20,6 @@
 /* A start of that instance has failed on its node. */
 void refusal_count(struct changes *changes, struct ref instance);
 /* One has succeeded. */
-void refusal_forget(struct changes *changes, struct ref node);
+void refusal_forget(struct changes *changes, struct ref ref);
 
 #endif

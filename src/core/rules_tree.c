@@ -436,6 +436,7 @@ check_leaning(const struct edit *edit, struct ref ref, struct error *err)
         char id[ID_TEXT_MAX];
 
         if (ref_equal(at, ref) || other->guaranteed == 0 ||
+            /* NOLINTNEXTLINE(readability-suspicious-call-argument): other is below */
             !leans_on(other, quota) ||
             !world_is_below(edit->world, other->object.parent,
                             quota->object.parent))

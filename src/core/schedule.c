@@ -60,6 +60,7 @@ forget(struct scheduler *scheduler)
         arena_free(scheduler->arena);
     if (scheduler->shape_arena != NULL)
         arena_free(scheduler->shape_arena);
+    /* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): cleared with all the rest */
     free(scheduler->news.flags);
     *scheduler = (struct scheduler){ .last = scheduler->last,
                                       .looks = scheduler->looks };

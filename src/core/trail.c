@@ -35,7 +35,8 @@ grow(struct trail *trail)
     size_t room = trail->room > 0 ? trail->room * 2 : 256;
     struct trail_step *steps = memory_new(room, sizeof(*steps));
 
-    for (uint64_t at = trail->first; at < trail->end; at++)
+    assert(trail->room > 0 || trail->first == trail->end);
+    for (uint64_t at = trail->first; trail->room > 0 && at < trail->end; at++)
         steps[at % room] = trail->steps[at % trail->room];
     free(trail->steps);
     trail->steps = steps;

@@ -66,6 +66,7 @@ group_of(struct value *value, struct shape *groups, const struct shape *shape)
 {
     size_t g = 0;
 
+    /* NOLINTNEXTLINE(clang-analyzer-core.UndefinedBinaryOperatorResult): those below value->groups are set */
     while (g < value->groups && (groups[g].cards != shape->cards ||
                                  groups[g].milli != shape->milli))
         g++;
@@ -85,8 +86,9 @@ static double
 raised(double n, double power)
 {
     double root = __builtin_sqrt(__builtin_sqrt(n)), product = 1.0;
+    int quarters = (int)(4.0 * power + 0.5);
 
-    for (double p = 0.25; p <= power + 0.125; p += 0.25)
+    for (int i = 0; i < quarters; i++)
         product *= root;
     return product;
 }

@@ -195,7 +195,7 @@ rule_of(enum column column)
 static int
 read_header(struct reader *reader, char *line, struct error *err)
 {
-    char *cells[COLUMNS_MAX + 1];
+    char *cells[COLUMNS_MAX + 1] = { NULL };
     bool seen[COLUMN_END] = { false };
     size_t count = split(line, cells);
 
@@ -226,7 +226,7 @@ read_header(struct reader *reader, char *line, struct error *err)
 static int
 read_line(struct reader *reader, char *line, struct error *err)
 {
-    char *cells[COLUMNS_MAX + 1];
+    char *cells[COLUMNS_MAX + 1] = { NULL };
     size_t count = split(line, cells);
     struct arrival arrival = { .count = 1,
                                .instances = 1,

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "trace/sequence.h"
 
+#include <assert.h>
+
 #include <string.h>
 
 /* Streams of one seed. */
@@ -19,8 +21,10 @@ sequence_random(uint64_t *state)
 uint64_t
 sequence_below(uint64_t *state, uint64_t bound)
 {
-    uint64_t least = -bound % bound, value;
+    uint64_t least, value;
 
+    assert(bound > 0);
+    least = -bound % bound;
     do
         value = sequence_random(state);
     while (value < least);
