@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "trace/arrivals.h"
 
+#include <assert.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -246,6 +247,7 @@ read_line(struct reader *reader, char *line, struct error *err)
     for (size_t i = 0; i < count; i++) {
         enum column column = reader->columns[i];
 
+        assert(column < COLUMN_END && cells[i] != NULL);
         if (cells[i][0] == '\0' ? column <= COLUMN_RUN
                                 : read_cell(reader, column, cells[i],
                                             &arrival) != 0)
