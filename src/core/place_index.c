@@ -395,8 +395,9 @@ follow(struct estate *estate, struct tree *tree, struct arena *arena)
         renew(estate, tree, estate->touched[(n - 1) % ESTATE_TOUCHED], arena);
     for (size_t i = 0; i < owed; i++)
         renew(estate, tree, tree->owed.list[i], arena);
-    memmove(tree->owed.list, tree->owed.list + owed,
-            (tree->owed.count - owed) * sizeof(*tree->owed.list));
+    if (tree->owed.count > owed)
+        memmove(tree->owed.list, tree->owed.list + owed,
+                (tree->owed.count - owed) * sizeof(*tree->owed.list));
     tree->owed.count -= owed;
     tree->seen = estate->touched_count;
 }

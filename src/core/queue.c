@@ -300,6 +300,13 @@ queue_wake(struct queue *queue, struct estate *estate, uint32_t number)
 
 /* --- what the scheduler asks --- */
 
+void
+queue_free(struct queue *queue)
+{
+    if (queue != NULL)
+        table_release(&queue->index);
+}
+
 struct queue *
 queue_new(struct arena *arena, const struct world *world)
 {

@@ -63,6 +63,8 @@ struct group {
 struct queue;
 
 struct queue *queue_new(struct arena *arena, const struct world *world);
+/* What does not lie in the arena; NULL is nothing. */
+void queue_free(struct queue *queue);
 /* Marks what a step of the trail may have changed. */
 void queue_note(struct queue *queue, const struct trail_step *step);
 /* Brings the queue up to the world, after the estate was settled. */

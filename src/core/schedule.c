@@ -56,6 +56,7 @@ scheduler_new(void)
 static void
 forget(struct scheduler *scheduler)
 {
+    queue_free(scheduler->queue);
     if (scheduler->arena != NULL)
         arena_free(scheduler->arena);
     if (scheduler->shape_arena != NULL)

@@ -82,7 +82,7 @@ all_that_fits_starts_in_one_pass_S26e(void **state)
     (void)state;
     stage_setup(&s, 8);
     for (int i = 2; i <= 20; i++) {
-        char name[8];
+        char name[16];
 
         (void)snprintf(name, sizeof(name), "n%d", i);
         (void)scene_node(&s.scene, s.pool, name, 8, "h100");

@@ -29,9 +29,9 @@ kill_bulkheadd() {
     # 428 of 1000 each: three of seven parts.
     [ "$(admin cards -o json | jq '[.items[].used_milli] | add')" = 856 ]
     run alice logs left
-    says /3g.20gb@4
+    says card0
     run vera logs right
-    says /3g.20gb@0 19968
+    says "card0 19968"
     run admin cards -o wide
     says "3g.20gb@4 3g.20gb@0"
     check_is_clean
@@ -75,5 +75,5 @@ kill_bulkheadd() {
     [ "$status" != 0 ]
     says "on one island, pool"
     refused 2 alice submit odd "${small[@]}" -c h100-80g.1 --topology rack -- /bin/true
-    says "pool, node, island"
+    says "pool, leaf, node, island"
 }

@@ -217,7 +217,7 @@ more_nodes_and_a_cancelled_workload_make_room(void **state)
     (void)state;
     stage_setup(&s);
     for (int i = 0; i < 3; i++) {
-        char name[8];
+        char name[16];
 
         (void)snprintf(name, sizeof(name), "r%d", i);
         (void)run_work(&s, s.p2, name, 0);
@@ -257,7 +257,7 @@ work_of_others_is_neither_shown_nor_touched(void **state)
     stage_setup(&s);
     foreign = run_work(&s, s.p2, "secret", 2 * HOUR_MS);
     for (int i = 0; i < 3; i++) {
-        char name[8];
+        char name[16];
 
         (void)snprintf(name, sizeof(name), "r%d", i);
         (void)run_work(&s, s.p2, name, 3 * HOUR_MS);
