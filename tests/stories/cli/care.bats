@@ -31,10 +31,11 @@ on_node() {
     says 'did not jump'
     echo 120000 >"$clock_file"
     refused 3 alice clock confirm
+    # The clock does not stand still while the question is asked.
     run admin clock confirm --dry-run
-    says '120000 ms would be taken over'
+    [[ $output =~ (119[5-9]..|120000)\ ms\ would\ be\ taken\ over ]]
     run admin clock confirm
-    says '120000 ms taken over'
+    [[ $output =~ (119[5-9]..|120000)\ ms\ taken\ over ]]
     refused 7 admin clock confirm
 }
 

@@ -42,7 +42,7 @@ has() {
         return 1
     }
     has "up: ok in "
-    has "hello from SIM-GPU-"
+    has "hello from card"
     has "line 3"
     has "serve is gated"
     has "its limit of 2 cards"
