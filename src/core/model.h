@@ -7,7 +7,7 @@
 #include "core/schema.h"
 
 /*
- * The nouns: one struct per kind of object (see docs and schema.c for what
+ * The nouns: one struct per kind of object (see docs and schema_*.c for what
  * each field means to a client).  Units: times in ms UTC (0: none), cards in
  * milli-cards, memory and storage in MiB, CPU in milli-CPUs, money in nano
  * units of the platform's currency.  All amounts are >= 0 unless said.

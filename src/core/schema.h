@@ -13,7 +13,7 @@
  * What does an object of a kind consist of?  One table per kind says it once:
  * SQL columns for every store, JSON in and out, OpenAPI schemas and the
  * canonical bytes of audit digests are all made from these tables
- * (schema.c), so they cannot disagree.
+ * (schema_*.c), so they cannot disagree.
  */
 
 enum kind {

@@ -65,7 +65,7 @@ ddl_print(struct buffer *out)
 {
     buffer_add_text(out, "-- SPDX-License-Identifier: Apache-2.0\n"
                          "-- Made by tools/make-schema from the tables in "
-                         "src/core/schema.c.\n");
+                         "src/core/schema_*.c.\n");
     buffer_add_text(out, "CREATE TABLE \"store\" (\n"
                          "    \"one\" INTEGER PRIMARY KEY CHECK (one = 1),\n"
                          "    \"epoch\" INTEGER NOT NULL,\n"

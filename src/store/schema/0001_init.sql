@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Made by tools/make-schema from the tables in src/core/schema.c.
+-- Made by tools/make-schema from the tables in src/core/schema_*.c.
 CREATE TABLE "store" (
     "one" INTEGER PRIMARY KEY CHECK (one = 1),
     "epoch" INTEGER NOT NULL,

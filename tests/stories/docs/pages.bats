@@ -9,7 +9,7 @@ setup() {
 
 # words_of ARRAY: the texts of a name table in the schema.
 words_of() {
-    awk -v a="$1" '$0 ~ a "\\[.*\\] *=" { on = 1 } on { print } on && /;/ { exit }' src/core/schema.c |
+    awk -v a="$1" '$0 ~ a "\\[.*\\] *=" { on = 1 } on { print } on && /;/ { exit }' src/core/schema_*.c |
         sed 's/.*= *{//' | grep -oE '"[a-z_-]+"' | tr -d '"'
 }
 

@@ -1,0 +1,354 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "core/schema_private.h"
+
+/* Tenants, their people, their work. */
+
+/* The names of each enum, in the order of model.h. */
+static const char *const state_names[] = { "active", "suspended", "deleted",
+                                           NULL };
+static const char *const isolation_names[] = { "namespace", "nodepool",
+                                               "cluster", NULL };
+static const char *const project_class_names[] = {
+    "production", "development", "research", "sandbox", NULL
+};
+static const char *const dimension_names[] = {
+    "cards",   "accel_memory", "cpu",       "memory", "storage", "workloads",
+    "instances", "card_time",  "tokens", "cost",   NULL
+};
+static const char *const quota_action_names[] = { "stop-admitting", "stop",
+                                                  NULL };
+static const char *const workload_kind_names[] = { "batch", "service",
+                                                   "interactive", NULL };
+static const char *const workload_state_names[] = {
+    "rejected", "held",       "gated",      "queued", "assigned",
+    "starting", "running",    "cancelling", "preempting", "lost",
+    "succeeded", "failed",    "cancelled",  NULL
+};
+static const char *const recovery_names[] = { "never", "same-pool", "any",
+                                              NULL };
+static const char *const reason_names[] = {
+    "none",     "not-evaluated", "held-by-user", "shape",
+    "policy",   "limit-never",   "limit",        "card-time",
+    "priority", "capacity",      "fragmented",   "health",
+    "handover", "node",          "reclaiming",   "backoff",
+    "suspended", "geometry",     "approval",     "governance",
+    NULL
+};
+static const char *const instance_state_names[] = {
+    "assigned", "starting", "running", "stopping",
+    "exited",   "released", "lost",    NULL
+};
+static const char *const reservation_every_names[] = { "once", "day", "week",
+                                                       NULL };
+static const char *const reservation_state_names[] = {
+    "scheduled", "opening", "open", "over", NULL
+};
+static const char *const want_names[] = { "run", "notice", "stop", NULL };
+static const char *const request_sort_names[] = { "quota", "reservation",
+                                                  "class", "priority", NULL };
+static const char *const request_state_names[] = { "open", "granted",
+                                                   "denied", "withdrawn",
+                                                   NULL };
+static const char *const volume_state_names[] = { "new", "ready", "deleting",
+                                                  "failed", NULL };
+
+static const struct field tenant_fields[] = {
+    TEXT(tenant, display, C | U, "name for people"),
+    ENUM(tenant, state, U, state_names, "whether it may act"),
+    ENUM(tenant, isolation, C | U, isolation_names, "from other tenants"),
+    AMOUNT(tenant, number, FIELD_PLATFORM, "network and uid plan"),
+    DOC(tenant, pools, C | U, "allowed pools; null: the shared ones"),
+    DOC(tenant, classes, C | U, "allowed classes; null: all"),
+    DOC(tenant, priorities, C | U, "allowed priorities; null: all but "
+                                   "those that preempt across tenants"),
+    INT(tenant, weight, C | U, 1, SHARE_WEIGHT_MAX,
+        "in fair share among all tenants, permille; default 1000"),
+};
+static const struct field unit_fields[] = {
+    TEXT(unit, display, C | U, "name for people"),
+    ENUM(unit, state, U, state_names, "whether it may act"),
+    INT(unit, weight, C | U, 1, SHARE_WEIGHT_MAX,
+        "in fair share among its siblings, permille; default 1000"),
+};
+static const struct field project_fields[] = {
+    TEXT(project, display, C | U, "name for people"),
+    ENUM(project, class, C | U, project_class_names, "class of project"),
+    ENUM(project, state, U, state_names, "whether it may act"),
+    INT(project, weight, C | U, 1, SHARE_WEIGHT_MAX,
+        "in fair share among its siblings, permille; default 1000"),
+};
+static const struct field user_fields[] = {
+    TEXT(user, display, C | U, "name for people"),
+    TEXT(user, password, FIELD_SECRET, "Argon2id"),
+    ENUM(user, state, U, state_names, "whether it may act"),
+    AMOUNT(user, failures, 0, "failed logins since the last good one"),
+    TIME(user, locked_ms, 0, "no login before"),
+};
+static const struct field serviceaccount_fields[] = {
+    TEXT(serviceaccount, display, C | U, "name for people"),
+    ENUM(serviceaccount, state, U, state_names, "whether it may act"),
+    REF(serviceaccount, creator, 0, KIND_NONE, "who made it"),
+};
+static const struct field apikey_fields[] = {
+    BYTES(apikey, digest, FIELD_SECRET | FIELD_UNIQUE, "of the key"),
+    VERBS(apikey, verbs, C, "at most these; none given: all"),
+    REF(apikey, subtree, C, KIND_NONE, "only below this object"),
+    TEXT(apikey, sources, C, "only from these networks"),
+    TIME(apikey, expires_ms, C, "not usable from then on"),
+    TIME(apikey, revoked_ms, 0, "not usable since"),
+    TIME(apikey, held_ms, 0, "not usable before a review, since"),
+};
+static const struct field session_fields[] = {
+    BYTES(session, digest, FIELD_SECRET | FIELD_UNIQUE, "of the token"),
+    TIME(session, expires_ms, 0, "not usable from then on"),
+    TIME(session, proved_ms, 0, "last proof of identity"),
+    TIME(session, revoked_ms, 0, "not usable since"),
+    TIME(session, held_ms, 0, "not usable before a review, since"),
+};
+static const struct field role_fields[] = {
+    VERBS(role, verbs, C | U | R, "what it allows"),
+    VERBS(role, give, C | U, "what it allows to hand out"),
+    BOOL(role, builtin, 0, "shipped, cannot be changed"),
+};
+static const struct field grant_fields[] = {
+    REF(grant, subject, C | R | FIELD_INDEX, KIND_NONE,
+        "user or service account"),
+    REF(grant, role, C | R, KIND_ROLE, "role"),
+    VERBS(grant, use, C, "at most this of the role; none given: all"),
+    VERBS(grant, give, C, "hands out at most this; none given: the role's"),
+    TIME(grant, from_ms, C, "valid from"),
+    TIME(grant, to_ms, C, "valid up to, not including"),
+    TEXT(grant, sources, C, "only from these networks"),
+    REF(grant, granter, 0, KIND_NONE, "who gave it"),
+};
+static const struct field ceiling_fields[] = {
+    VERBS(ceiling, verbs, C | U | R, "nothing else is allowed below"),
+    AMOUNT(ceiling, key_life_ms, C | U, "longest life of a key, ms"),
+    AMOUNT(ceiling, grant_life_ms, C | U, "longest life of a grant, ms"),
+    AMOUNT(ceiling, cards_milli, C | U,
+           "most milli-cards of a quota at or below; 0: no bound"),
+    AMOUNT(ceiling, max_run_ms, C | U,
+           "longest run of a workload below, ms; 0: no bound"),
+};
+static const struct field deny_fields[] = {
+    VERBS(deny, verbs, C | R, "forbidden below"),
+    TEXT(deny, reason, C, "why"),
+};
+static const struct field quota_fields[] = {
+    ENUM(quota, dimension, C | R, dimension_names, "what is counted"),
+    REF(quota, pool, C, KIND_POOL, "only in this pool"),
+    REF(quota, class, C, KIND_CLASS, "only of this class"),
+    TEXT(quota, vendor, C, "only cards of this vendor"),
+    TEXT(quota, model, C, "only cards of this model"),
+    REF(quota, user, C | FIELD_INDEX, KIND_NONE,
+        "only of this user or service account, in a project"),
+    AMOUNT(quota, guaranteed, C | U, "always available"),
+    INT(quota, limit, C | U, AMOUNT_NONE, USAGE_MAX,
+        "most at a time, burst included, or in the UTC month; -1: none"),
+    USAGE(quota, soft, C | U, "an alarm is raised from here on; 0: none"),
+    ENUM(quota, action, C | U, quota_action_names,
+         "what happens when a month's limit is used up"),
+    BOOL(quota, reclaim, C | U,
+         "preemptible work above the limit is stopped gracefully"),
+    INT(quota, raised_limit, 0, 0, USAGE_MAX, "limit in force for a time"),
+    TIME(quota, raised_until_ms, 0, "up to then, not including"),
+    REF(quota, raised_by, FIELD_PLATFORM, KIND_NONE, "who raised it"),
+    TEXT(quota, raised_reason, 0, "why it was raised"),
+};
+static const struct field reservation_fields[] = {
+    REF(reservation, pool, C | R, KIND_POOL, "where"),
+    REF(reservation, class, C, KIND_CLASS, "cards of this class; none: any"),
+    INT(reservation, cards, C | R | U, 1, 1000000, "whole cards"),
+    TIME(reservation, from_ms, C, "the first window begins; default: now"),
+    TIME(reservation, to_ms, C | R | U, "and ends, not included"),
+    ENUM(reservation, every, C, reservation_every_names,
+         "once, or again each day or week, UTC"),
+    TIME(reservation, until_ms, C | U, "no window begins from then on"),
+    BOOL(reservation, lend, C | U, "idle cards go to burst work of others"),
+    ENUM(reservation, state, 0, reservation_state_names, "where it is"),
+    TIME(reservation, opens_ms, 0, "this window begins"),
+    TIME(reservation, closes_ms, 0, "this window ends"),
+};
+static const struct field workload_fields[] = {
+    ENUM(workload, kind, C, workload_kind_names, "how it lives"),
+    ENUM(workload, state, 0, workload_state_names, "where it is"),
+    TIME(workload, state_ms, 0, "since"),
+    TIME(workload, submitted_ms, 0, "submitted"),
+    REF(workload, user, 0, KIND_NONE, "who submitted it"),
+    REF(workload, class, C | R, KIND_CLASS, "what one instance gets"),
+    DOC(workload, classes, C,
+        "1 to 8 classes, best first: the first with a place; null: class"),
+    REF(workload, pool, C, KIND_POOL, "only in this pool"),
+    REF(workload, priority, C | U, KIND_PRIORITY, "priority class"),
+    INT(workload, instances, C, 1, 4096, "number of instances (gang)"),
+    INT(workload, cpu_milli, C, 1, AMOUNT_MAX, "CPU of an instance, milli"),
+    INT(workload, memory_mib, C, 1, AMOUNT_MAX,
+        "memory of an instance, MiB"),
+    TEXT(workload, image, C | R, "name or name@sha256:digest"),
+    DOC(workload, spec, C | R, "command, env, volumes, ports"),
+    BOOL(workload, preemptible, C, "may be stopped for others"),
+    AMOUNT(workload, max_run_ms, C, "longest run, ms; 0: none"),
+    AMOUNT(workload, grace_ms, C, "notice before a stop, ms"),
+    ENUM(workload, recovery, C, recovery_names, "after a lost node"),
+    INT(workload, restarts, C, 0, 1000, "starts after a failed exit"),
+    ENUM(workload, reason, 0, reason_names, "why it waits"),
+    TEXT(workload, reason_text, 0, "the same as a sentence"),
+    REF(workload, reason_quota, 0, KIND_QUOTA, "quota that is full"),
+    USAGE(workload, need, 0, "amount asked"),
+    USAGE(workload, have, 0, "amount there or used"),
+    INT(workload, limit, 0, AMOUNT_NONE, USAGE_MAX, "limit"),
+    AMOUNT(workload, attempt, 0, "assignments so far"),
+    AMOUNT(workload, failures, 0, "failed starts and exits"),
+    AMOUNT(workload, preemptions, 0, "times preempted"),
+    TIME(workload, waiting_ms, 0, "waits to start since"),
+    AMOUNT(workload, bypassed, 0, "starts of later work since then"),
+    TIME(workload, booked_ms, 0,
+         "starts then at the latest if what runs keeps its longest run"),
+    TIME(workload, started_ms, 0, "this attempt runs since"),
+    TIME(workload, ended_ms, 0, "ended"),
+    TIME(workload, next_try_ms, 0, "not tried before"),
+    INT(workload, exit_code, 0, -1, 255, "of the instance that decided"),
+    BOOL(workload, oom, 0, "ended by its memory limit"),
+    AMOUNT(workload, checkpoint_step, 0, "last observed checkpoint"),
+    TIME(workload, checkpoint_ms, 0, "observed at"),
+    USAGE(workload, card_time, 0, "metered, milli-card-ms"),
+    DOC(workload, proof, 0, "why it was preempted or what it reclaims"),
+    TEXT(workload, priority_rule, 0, "the rule that allowed its priority"),
+};
+static const struct field instance_fields[] = {
+    AMOUNT(instance, number, 0, "index in the workload"),
+    AMOUNT(instance, attempt, 0, "of the workload"),
+    AMOUNT(instance, incarnation, 0, "starts at this place"),
+    REF(instance, node, FIELD_INDEX | FIELD_PLATFORM, KIND_NODE, "where"),
+    ENUM(instance, state, 0, instance_state_names, "what was seen"),
+    ENUM(instance, want, FIELD_PLATFORM, want_names, "what is ordered"),
+    TEXT(instance, want_reason, 0, "why it is stopped"),
+    TIME(instance, deadline_ms, 0, "killed after"),
+    AMOUNT(instance, uid_base, FIELD_PLATFORM, "first host uid"),
+    AMOUNT(instance, address, 0, "host number in the tenant's network"),
+    TIME(instance, assigned_ms, 0, "assigned"),
+    TIME(instance, started_ms, 0, "running since"),
+    TIME(instance, ended_ms, 0, "ended"),
+    INT(instance, exit_code, 0, -1, 255, "exit code"),
+    BOOL(instance, oom, 0, "ended by its memory limit"),
+    TEXT(instance, failure, 0, "why it did not start"),
+    REF(instance, project, FIELD_PLATFORM, KIND_PROJECT, "charged to"),
+    REF(instance, pool, FIELD_PLATFORM, KIND_POOL, "charged in"),
+    REF(instance, class, 0, KIND_CLASS, "charged as"),
+    AMOUNT(instance, cpu_milli, 0, "CPU, milli"),
+    AMOUNT(instance, memory_mib, 0, "memory, MiB"),
+};
+static const struct field binding_fields[] = {
+    REF(binding, card, FIELD_INDEX | FIELD_ALIAS, KIND_CARD,
+        "card; a tenant is shown another name for it in each binding"),
+    TEXT(binding, slice, 0, "hard slice of the card: profile@start"),
+    INT(binding, milli, 0, 1, 1000, "share, milli-cards"),
+    AMOUNT(binding, memory_mib, 0, "accelerator memory, MiB"),
+    TIME(binding, from_ms, 0, "bound from"),
+    TIME(binding, to_ms, 0, "released, not including"),
+    TIME(binding, cut_ms, FIELD_PLATFORM, "metered up to here"),
+    TIME(binding, until_ms, 0, "end of its longest run time"),
+    REF(binding, workload, 0, KIND_WORKLOAD, "workload"),
+    REF(binding, project, 0, KIND_PROJECT, "charged to"),
+    REF(binding, user, 0, KIND_NONE, "submitted by"),
+    REF(binding, pool, 0, KIND_POOL, "charged in"),
+    REF(binding, class, 0, KIND_CLASS, "charged as"),
+    REF(binding, priority, 0, KIND_PRIORITY, "charged as"),
+    TEXT(binding, vendor, 0, "vendor of the card"),
+    TEXT(binding, model, 0, "model of the card"),
+    AMOUNT(binding, price_nano, 0, "of a card-hour when it began"),
+};
+static const struct field hold_fields[] = {
+    REF(hold, card, FIELD_INDEX, KIND_CARD, "card"),
+    TEXT(hold, slice, 0, "hard slice of the card: profile@start"),
+    INT(hold, milli, 0, 1, 1000, "share, milli-cards"),
+    AMOUNT(hold, memory_mib, 0, "accelerator memory, MiB"),
+    TIME(hold, expires_ms, 0, "given up at"),
+};
+static const struct field booking_fields[] = {
+    REF(booking, card, FIELD_INDEX, KIND_CARD, "card"),
+    REF(booking, pool, 0, KIND_POOL, "where it starts"),
+    INT(booking, milli, 0, 0, 1000, "share, milli-cards"),
+    AMOUNT(booking, memory_mib, 0, "accelerator memory, MiB"),
+    TIME(booking, from_ms, 0, "expected start; none: when all is free"),
+};
+static const struct field volume_fields[] = {
+    INT(volume, size_mib, C | R, 1, AMOUNT_MAX, "size, MiB"),
+    REF(volume, node, FIELD_INDEX | FIELD_PLATFORM, KIND_NODE, "where"),
+    ENUM(volume, state, 0, volume_state_names, "state"),
+    TEXT(volume, failure, 0, "why it failed"),
+};
+static const struct field alarm_fields[] = {
+    TEXT(alarm, code, 0, "what kind"),
+    TEXT(alarm, text, 0, "sentence"),
+    TIME(alarm, raised_ms, 0, "since"),
+    TIME(alarm, cleared_ms, 0, "over since"),
+};
+static const struct field request_fields[] = {
+    ENUM(wish, sort, C | R, request_sort_names, "what is asked for"),
+    ENUM(wish, state, 0, request_state_names, "what became of it"),
+    TEXT(wish, reason, C | R, "why it is needed"),
+    ENUM(wish, dimension, C, dimension_names, "quota: of what"),
+    REF(wish, pool, C, KIND_POOL, "only in this pool"),
+    REF(wish, class, C, KIND_CLASS, "of this class"),
+    REF(wish, priority, C, KIND_PRIORITY, "this priority class"),
+    REF(wish, workload, 0, KIND_WORKLOAD,
+        "priority: the workload that waits for it"),
+    TEXT(wish, vendor, C, "quota: only cards of this vendor"),
+    TEXT(wish, model, C, "quota: only cards of this model"),
+    REF(wish, user, C, KIND_NONE,
+        "quota: only of this user or service account, in a project"),
+    INT(wish, guaranteed, C, AMOUNT_NONE, AMOUNT_MAX,
+        "quota: guarantee that is asked for; -1: as it is"),
+    INT(wish, limit, C, AMOUNT_NONE, USAGE_MAX,
+        "quota: limit that is asked for; reservation: its amount; -1: as it "
+        "is"),
+    TIME(wish, from_ms, C, "reservation: from"),
+    TIME(wish, to_ms, C, "reservation: up to, not including"),
+    REF(wish, requester, 0, KIND_NONE, "who asked"),
+    REF(wish, decider, FIELD_PLATFORM, KIND_NONE, "who decided"),
+    TIME(wish, decided_ms, 0, "when"),
+    TEXT(wish, note, 0, "what the decider said"),
+};
+
+const struct schema schema_tenant[KIND_COUNT] = {
+    KIND(TENANT, tenant, "tenants", "tn", LIFE_OBJECT,
+         "The boundary of ownership and isolation."),
+    KIND(UNIT, unit, "units", "un", LIFE_OBJECT, "An organizational unit."),
+    KIND(PROJECT, project, "projects", "pj", LIFE_OBJECT,
+         "The working and accounting unit."),
+    KIND(USER, user, "users", "us", LIFE_OBJECT, "A person."),
+    KIND(SERVICEACCOUNT, serviceaccount, "serviceaccounts", "sa",
+         LIFE_OBJECT, "A program that acts for a project."),
+    KIND(APIKEY, apikey, "apikeys", "ak", LIFE_OBJECT,
+         "A narrowing of one subject."),
+    KIND(SESSION, session, "sessions", "se", LIFE_OBJECT, "A login."),
+    KIND(ROLE, role, "roles", "ro", LIFE_OBJECT, "A named set of verbs."),
+    KIND(GRANT, grant, "grants", "gr", LIFE_OBJECT,
+         "A right of a subject at a node of the tree."),
+    KIND(CEILING, ceiling, "ceilings", "ce", LIFE_OBJECT,
+         "What can be allowed below at most."),
+    KIND(DENY, deny, "denies", "de", LIFE_OBJECT, "What is forbidden below."),
+    KIND(QUOTA, quota, "quotas", "qu", LIFE_OBJECT,
+         "A guarantee and a limit in one dimension."),
+    KIND(RESERVATION, reservation, "reservations", "rv", LIFE_OBJECT,
+         "Cards promised for a time."),
+    KIND(WORKLOAD, workload, "workloads", "wl", LIFE_OBJECT,
+         "Work that wants cards."),
+    KIND(INSTANCE, instance, "instances", "in", LIFE_OBJECT,
+         "One container group on one node."),
+    KIND(BINDING, binding, "bindings", "bi", LIFE_OBJECT,
+         "An instance holds a card, from..to."),
+    KIND(HOLD, hold, "holds", "ho", LIFE_OBJECT,
+         "A part of a card kept free for a nominated workload."),
+    KIND(BOOKING, booking, "bookings", "bk", LIFE_OBJECT,
+         "A start that no later work may delay."),
+    KIND(VOLUME, volume, "volumes", "vo", LIFE_OBJECT,
+         "Storage of a project with a size limit that holds."),
+    KIND(ALARM, alarm, "alarms", "al", LIFE_OBJECT,
+         "Something that needs a person."),
+    [KIND_REQUEST] = { "request", "requests", "rq", LIFE_OBJECT,
+                       sizeof(struct wish), request_fields,
+                       COUNT(request_fields),
+                       "A wish for more than a node has." },
+};
