@@ -43,12 +43,14 @@ requests_whatif(const struct granted *granted, struct exchange *exchange,
 {
     const struct world *world = granted_world(granted);
     struct ref request = granted_object(granted);
-    json_t *question = request_question(world, request);
+    json_t *question = request_question(world, request,
+                                        granted_now_ms(granted));
     struct granted inner;
     if (question == NULL)
         return error_set(err, ERROR_UNSUPPORTED,
-                         "what-if tells about open requests that change a "
-                         "quota which is there");
+                         "what-if tells about open requests for a "
+                         "reservation, or that change a quota which is "
+                         "there");
     int rc = access_decide(world, granted_actor(granted), VERB_WORKLOAD_WHATIF,
                            world_parent(world, request),
                            granted_now_ms(granted), &inner, err);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <string.h>
 
-#include "base/clock.h"
 #include "cli/client.h"
 #include "cli/command.h"
 #include "cli/fields.h"
@@ -17,26 +16,6 @@ static const struct {
     const char *option, *field;
 } times[] = { { "from", "from_ms" }, { "to", "to_ms" },
               { "until", "until_ms" } };
-
-/* "now", "+30d" from this machine's clock, or RFC 3339. */
-static int
-read_time(const char *option, const char *text, json_t **out,
-          struct error *err)
-{
-    char time[CLOCK_TEXT_MAX];
-    int64_t ms = 0;
-
-    if (text[0] == '+' && fields_duration(text + 1, &ms, err) != 0)
-        return error_prefix(err, "--%s", option);
-    if (text[0] == '+' || strcmp(text, "now") == 0) {
-        clock_format(clock_wall_ms() + ms, time);
-        text = time;
-    }
-    *out = json_string(text);
-    return *out != NULL ? 0
-                        : error_set(err, ERROR_INVALID,
-                                    "--%s: the value is not UTF-8", option);
-}
 
 static int
 read_body(const struct cli *cli, json_t *body, struct error *err)
@@ -59,13 +38,13 @@ read_body(const struct cli *cli, json_t *body, struct error *err)
     }
     for (size_t i = 0; i < sizeof(times) / sizeof(times[0]); i++) {
         const char *text = cli_option(cli, times[i].option);
-        json_t *time = NULL;
+        char time[CLOCK_TEXT_MAX];
 
         if (text == NULL)
             continue;
-        if (read_time(times[i].option, text, &time, err) != 0)
-            return -1;
-        (void)json_object_set_new(body, times[i].field, time);
+        if (fields_time(text, time, err) != 0)
+            return error_prefix(err, "--%s", times[i].option);
+        (void)json_object_set_new(body, times[i].field, json_string(time));
     }
     return 0;
 }

@@ -89,6 +89,21 @@ print_shares(const json_t *shares)
     }
 }
 
+/* Asked for by memory: which classes give it, and what the others lack. */
+static void
+print_considered(const json_t *considered)
+{
+    json_t *class;
+    size_t i;
+
+    json_array_foreach(considered, i, class)
+        output_line("class %s %s: %s", text_of(class, "class"),
+                    json_is_true(json_object_get(class, "fits"))
+                        ? "would do"
+                        : "does not",
+                    text_of(class, "text"));
+}
+
 static void
 print_text(const char *name, const json_t *answer)
 {
@@ -102,6 +117,7 @@ print_text(const char *name, const json_t *answer)
                 text[0] == '\0' && strcmp(reason, "none") == 0
                     ? "; it waits for nothing"
                     : "");
+    print_considered(json_object_get(answer, "considered"));
     if (strcmp(reason, "none") == 0)
         return;
     output_line("reason %s; ahead of it in the queue: %lld; waits for %lld s",

@@ -181,6 +181,25 @@ fields_amount(const char *dimension, int64_t amount, char *text, size_t room)
                            reason_amount(amount_text, i, amount));
 }
 
+int
+fields_time(const char *text, char out[CLOCK_TEXT_MAX], struct error *err)
+{
+    int64_t ms = 0;
+
+    if (text[0] == '+' && fields_duration(text + 1, &ms, err) != 0)
+        return -1;
+    if (text[0] == '+' || strcmp(text, "now") == 0)
+        clock_format(clock_wall_ms() + ms, out);
+    else if (strlen(text) < CLOCK_TEXT_MAX)
+        (void)snprintf(out, CLOCK_TEXT_MAX, "%s", text);
+    else
+        return error_set(err, ERROR_INVALID,
+                         "\"%.40s\" is no time: now, +2h or "
+                         "2030-01-31T00:00:00Z",
+                         text);
+    return 0;
+}
+
 /* A whole number and one unit of the table (the first is the default). */
 static int
 with_unit(const char *text, const char *units, const int64_t *factors,
@@ -215,8 +234,19 @@ int
 fields_mib(const char *text, int64_t *out, struct error *err)
 {
     static const int64_t factors[] = { 1, 1024, 1048576 };
+    size_t size = strlen(text);
+    char plain[24];
 
-    return with_unit(text, "mgt", factors, "512m or 4g (MiB, GiB)", out, err);
+    /* "40GiB" is "40g". */
+    if (size > 3 && size < sizeof(plain) &&
+        strcmp(text + size - 2, "iB") == 0 &&
+        strchr("MGT", text[size - 3]) != NULL) {
+        (void)snprintf(plain, sizeof(plain), "%.*s%c", (int)size - 3, text,
+                       text[size - 3] - 'A' + 'a');
+        text = plain;
+    }
+    return with_unit(text, "mgt", factors,
+                     "512m, 4g or 4GiB (MiB without a unit)", out, err);
 }
 
 #define MILLI_CARD_MS_PER_HOUR (INT64_C(1000) * 3600000)

@@ -2,6 +2,7 @@
 #ifndef CLI_FIELDS_H
 #define CLI_FIELDS_H
 
+#include "base/clock.h"
 #include "cli/cli.h"
 #include "core/schema.h"
 
@@ -19,7 +20,10 @@ int fields_read(const struct cli *cli, enum kind kind, int first,
 int fields_milli(const char *text, int64_t *out, struct error *err);
 /* "90s", "10m", "2h", "7d" -> ms; a bare number is seconds. */
 int fields_duration(const char *text, int64_t *out, struct error *err);
-/* "512", "512m", "4g" -> MiB. */
+/* "now" and "+30d" by this machine's clock, as RFC 3339; else as it is. */
+int fields_time(const char *text, char out[CLOCK_TEXT_MAX],
+                struct error *err);
+/* "512", "512m", "4g", "4GiB" -> MiB. */
 int fields_mib(const char *text, int64_t *out, struct error *err);
 /* "3.5" -> 3500000000, at most nine digits behind the point. */
 int fields_nano(const char *text, int64_t *out, struct error *err);

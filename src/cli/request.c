@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <stdio.h>
 #include <string.h>
 
 #include "cli/client.h"
@@ -89,6 +90,7 @@ request_priority(struct cli *cli, struct error *err)
 static int
 request_reservation(struct cli *cli, struct error *err)
 {
+    static const char *const times[] = { "from", "to", "until" };
     scoped_json body = json_object();
     int64_t amount;
 
@@ -97,8 +99,20 @@ request_reservation(struct cli *cli, struct error *err)
     (void)json_object_set_new(body, "limit", json_integer(amount));
     put(body, "pool", cli_option(cli, "in-pool"));
     put(body, "class", cli_option(cli, "of-class"));
-    put(body, "from_ms", cli_option(cli, "from"));
-    put(body, "to_ms", cli_option(cli, "to"));
+    put(body, "every", cli_option(cli, "every"));
+    if (cli_has(cli, "lend"))
+        (void)json_object_set_new(body, "lend", json_true());
+    for (size_t i = 0; i < 3; i++) {
+        const char *text = cli_option(cli, times[i]);
+        char field[16], time[CLOCK_TEXT_MAX];
+
+        if (text == NULL)
+            continue;
+        if (fields_time(text, time, err) != 0)
+            return error_prefix(err, "--%s", times[i]);
+        (void)snprintf(field, sizeof(field), "%s_ms", times[i]);
+        put(body, field, time);
+    }
     return ask(cli, "reservation", body, err);
 }
 
@@ -159,11 +173,14 @@ static const struct command_option plain_options[] = {
     { 0 },
 };
 
-static const struct command_option time_options[] = {
+static const struct command_option reservation_options[] = {
     { "in-pool", 0, "NAME", "in this pool" },
     { "of-class", 0, "NAME", "of this class" },
-    { "from", 0, "TIME", "from, 2030-01-31T00:00:00Z" },
+    { "from", 0, "TIME", "from; default: when it is granted" },
     { "to", 0, "TIME", "up to, not including" },
+    { "every", 0, "day|week", "again each day or week (UTC)" },
+    { "until", 0, "TIME", "no window begins from then on" },
+    { "lend", 0, NULL, "idle cards go to burst work of others" },
     { "reason", 'r', "TEXT", "what it is for" },
     PLACE_OPTIONS,
     { 0 },
@@ -215,7 +232,13 @@ const struct command command_request_reservation = {
     .noun = "reservation",
     .words = "CARDS",
     .help = "Ask for cards to be kept for a time.",
-    .options = time_options,
+    .more = "Times are RFC 3339, now, or +2h from now. For example:\n"
+            "  bulkhead request reservation 4 -t research --in-pool main "
+            "--from +1d --to +3d --reason exam\n"
+            "Whoever grants it makes the reservation; `bulkhead what-if "
+            "--request REQUEST` tells\nbefore what would start and who would "
+            "be preempted.",
+    .options = reservation_options,
     .words_min = 1,
     .words_max = 1,
     .run = request_reservation,
@@ -226,7 +249,7 @@ const struct command command_approve_request = {
     .noun = "request",
     .words = "REQUEST",
     .help = "Grant a request: the change is made at once.",
-    .more = "`/api/v1/requests/REQUEST/what-if` tells before what would start "
+    .more = "`bulkhead what-if --request REQUEST` tells before what would start "
             "and who would be\npreempted. When the change is refused, the "
             "request stays open.",
     .options = note_options,

@@ -148,6 +148,7 @@ read_options(const struct cli *cli, json_t *body, struct error *err)
         { "restarts", "restarts", AMOUNT_COUNT },
         { "cpu", "cpu_milli", AMOUNT_MILLI },
         { "memory", "memory_mib", AMOUNT_MIB },
+        { "accel-memory", "min_accel_memory_mib", AMOUNT_MIB },
         { "max-run", "max_run_ms", AMOUNT_TIME },
         { "grace", "grace_ms", AMOUNT_TIME },
     };
@@ -250,6 +251,8 @@ static const struct command_option options[] = {
     { "image", 'i', "IMAGE", "name or name@sha256:digest" },
     { "class", 'c', "NAME[,NAME...]",
       "what one instance gets; several: the first that has a place" },
+    { "accel-memory", 0, "MIB",
+      "or the memory that it needs on one card: 40g, 40GiB" },
     { "instances", 'n', "N", "number of instances, started together" },
     { "kind", 0, "KIND", "batch (default), service or interactive" },
     { "priority", 0, "NAME", "priority class: `bulkhead get priorities`" },

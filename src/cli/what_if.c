@@ -58,28 +58,36 @@ get_id(const struct cli *cli, enum kind kind, const char *name, char **id_out,
 
 /* --- the question --- */
 
-/* --class and what goes with it: work that is tried. */
+/* --class or --accel-memory, and what goes with it: work that is tried. */
 static int
 add_submit(const struct cli *cli, json_t *body, struct error *err)
 {
     const char *class = cli_option(cli, "class");
+    const char *memory = cli_option(cli, "accel-memory");
     const char *run = cli_option(cli, "run");
-    int64_t count, instances, run_ms = 0;
+    int64_t count, instances, run_ms = 0, mib = 0;
     json_t *entry, *work;
     char *project;
 
-    if (class == NULL)
+    if (class == NULL && memory == NULL)
         return 0;
     if (cli->project == NULL)
         return error_set(err, ERROR_INVALID,
-                         "--class asks about new work; name its project: -p");
+                         "--%s asks about new work; name its project: -p",
+                         class != NULL ? "class" : "accel-memory");
+    if (memory != NULL && fields_mib(memory, &mib, err) != 0)
+        return error_prefix(err, "--accel-memory");
     if (cli_option_int(cli, "count", 1, 1000, 1, &count, err) != 0 ||
         cli_option_int(cli, "instances", 1, 100000, 1, &instances, err) != 0 ||
         (run != NULL && fields_duration(run, &run_ms, err) != 0) ||
         get_id(cli, KIND_PROJECT, cli->project, &project, err) != 0)
         return -1;
-    work = json_pack("{s:s, s:I}", "class", class, "instances",
-                     (json_int_t)instances);
+    work = json_pack("{s:I}", "instances", (json_int_t)instances);
+    if (class != NULL)
+        (void)json_object_set_new(work, "class", json_string(class));
+    if (memory != NULL)
+        (void)json_object_set_new(work, "min_accel_memory_mib",
+                                  json_integer(mib));
     if (cli_option(cli, "priority") != NULL)
         (void)json_object_set_new(work, "priority",
                                   json_string(cli_option(cli, "priority")));
@@ -245,6 +253,29 @@ print_answer(const json_t *answer)
         output_line("  - %s", json_string_value(item));
 }
 
+static void
+print(const struct cli *cli, const json_t *answer)
+{
+    if (cli->form == OUTPUT_TABLE || cli->form == OUTPUT_WIDE)
+        print_answer(answer);
+    else
+        output_print(cli, output_columns("workload"), answer);
+}
+
+/* What a request that is open stands for. */
+static int
+ask_about_request(const struct cli *cli, const char *id, struct error *err)
+{
+    struct client_call call = { .method = "GET", .timeout_ms = 120000 };
+    scoped_json answer = NULL;
+
+    call.path = arena_printf(cli->arena, "/api/v1/requests/%s/what-if", id);
+    if (client_send(cli, &call, &answer, err) != 0)
+        return -1;
+    print(cli, answer);
+    return 0;
+}
+
 static int
 what_if(struct cli *cli, struct error *err)
 {
@@ -254,6 +285,8 @@ what_if(struct cli *cli, struct error *err)
     scoped_json answer = NULL;
     const char *node;
 
+    if (cli_has(cli, "request"))
+        return ask_about_request(cli, cli_option(cli, "request"), err);
     if (file == NULL)
         body = json_object();
     else if (cli_read_json(file, &body, err) != 0)
@@ -267,17 +300,16 @@ what_if(struct cli *cli, struct error *err)
     call.body = body;
     if (client_send(cli, &call, &answer, err) != 0)
         return -1;
-    if (cli->form == OUTPUT_TABLE || cli->form == OUTPUT_WIDE)
-        print_answer(answer);
-    else
-        output_print(cli, output_columns("workload"), answer);
+    print(cli, answer);
     return 0;
 }
 
 static const struct command_option options[] = {
     { "file", 'f', "FILE", "the question as JSON; options are added to it" },
+    { "request", 0, "REQUEST", "or: if this open request were granted" },
     { "horizon", 0, "TIME", "how far to look ahead: 30m, 2h, 7d; a day" },
     { "class", 'c', "NAME", "try new work of this class" },
+    { "accel-memory", 0, "MIB", "or with that much memory on one card" },
     { "instances", 'n', "N", "instances of it, started together" },
     { "count", 0, "N", "that many of it" },
     { "run", 0, "TIME", "how long it runs; else for ever" },

@@ -11,6 +11,7 @@
 #include "core/object.h"
 #include "core/queue.h"
 #include "core/shortage.h"
+#include "core/want.h"
 
 /* Limits that are raised one after the other in a trial. */
 #define RAISES_MAX 8
@@ -545,6 +546,8 @@ explain_workload(const struct world *world, struct ref ref, int64_t now_ms,
         number(lifecycle_is_waiting(workload->state)
                    ? now_ms - workload->state_ms
                    : 0));
+    if (workload->min_accel_memory_mib > 0)
+        put(json, "considered", want_json(world, workload, now_ms, arena));
     if (workload->state == WORKLOAD_GATED ||
         workload->state == WORKLOAD_QUEUED)
         put_waiting(json, world, workload, now_ms, arena);

@@ -339,6 +339,7 @@ struct quota { /* below platform, tenant, unit or project */
     int64_t soft;        /* an alarm from here on; 0: none */
     int action;          /* enum quota_action */
     bool reclaim;        /* work above the limit is stopped gracefully */
+    bool given;          /* to a new tenant: it gives way to what is set */
     /* A limit above the own one for a time: a hero right. */
     int64_t raised_limit;
     int64_t raised_until_ms; /* 0: none */
@@ -421,6 +422,7 @@ struct workload { /* below a project */
     struct ref class;
     struct blob *classes; /* JSON list of class ids, best first; null: class
                              alone (core/alternative.h) */
+    int64_t min_accel_memory_mib; /* asked for instead of a class; 0: not */
     struct ref pool;     /* none: any that is allowed */
     struct ref priority;
     int64_t instances;   /* 1.. */
@@ -568,6 +570,9 @@ struct wish {
     int64_t guaranteed;   /* quota; AMOUNT_NONE: as it is */
     int64_t limit;        /* quota, reservation; AMOUNT_NONE: as it is */
     int64_t from_ms, to_ms; /* reservation */
+    int every;              /* enum reservation_every */
+    int64_t until_ms;
+    bool lend;
     struct ref requester;
     struct ref decider;
     int64_t decided_ms;

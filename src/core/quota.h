@@ -159,6 +159,15 @@ int64_t quota_over(const struct world *world, const struct demand *demand,
 int quota_check(const struct granted *viewer, const struct changes *changes,
                 const struct quota *quota, struct error *err);
 
+/* What a new tenant was given gives way to what somebody sets: the newest
+ * first, until all guarantees and reservations fit what is healthy.  quota,
+ * reservation: the new image, or NULL; it has passed its check.  False when
+ * they do not fit even then. */
+bool quota_yield(struct changes *changes, const struct quota *quota,
+                 const struct reservation *reservation);
+/* Milli-cards that are guaranteed to nobody, given ones counted. */
+int64_t quota_given_room(const struct changes *changes);
+
 /* A hero right: the limit of the quota that granted is about is raised for a
  * time, 0 to 7 days from now, whatever the levels say; 0 ends it.  granted:
  * quota.raise. */

@@ -3,18 +3,8 @@
 #include <string.h>
 
 #include "core/quota_private.h"
-#include "core/reservation.h"
 
 /* Are the numbers of a quota consistent with the tree?  See quota.h. */
-
-/* One check: the quota as it would be, in a set of changes. */
-struct check {
-    const struct granted *viewer;
-    const struct changes *changes;
-    const struct world *world;
-    const struct quota *self;
-    const struct quota *before; /* NULL: it is new */
-};
 
 /* Milli-cards that one tenant may get; AMOUNT_MAX before there are cards. */
 static int64_t
@@ -44,7 +34,7 @@ is_whole(const struct quota *quota, const struct quota *self)
 /* The quota of self's scope for a node as a whole, self's new image
  * included; NULL without one. */
 static const struct quota *
-whole_at(const struct check *check, struct ref node)
+whole_at(const struct quota_case *check, struct ref node)
 {
     if (ref_equal(check->self->object.parent, node) &&
         ref_is_none(check->self->user))
@@ -61,7 +51,7 @@ whole_at(const struct check *check, struct ref node)
 /* What a quota of self's scope leans on: the nearest one above it.  That of a
  * subject leans on its project's. */
 static const struct quota *
-above_of(const struct check *check, const struct quota *quota)
+above_of(const struct quota_case *check, const struct quota *quota)
 {
     struct ref node = quota->object.parent;
     const struct quota *above = NULL;
@@ -76,7 +66,7 @@ above_of(const struct check *check, const struct quota *quota)
 
 /* Is the quota another one of self's scope, of a node or of a subject? */
 static bool
-is_akin(const struct check *check, const struct quota *quota)
+is_akin(const struct quota_case *check, const struct quota *quota)
 {
     struct quota whole;
 
@@ -89,7 +79,7 @@ is_akin(const struct check *check, const struct quota *quota)
 }
 
 static bool
-leans(const struct check *check, const struct quota *quota,
+leans(const struct quota_case *check, const struct quota *quota,
       const struct quota *above)
 {
     const struct quota *at = above_of(check, quota);
@@ -105,7 +95,7 @@ struct holders {
 };
 
 static void
-add_holder(const struct check *check, const struct quota *quota,
+add_holder(const struct quota_case *check, const struct quota *quota,
            struct holders *holders)
 {
     char name[QUOTA_WHERE_MAX], amount[REASON_AMOUNT_MAX];
@@ -130,7 +120,7 @@ add_holder(const struct check *check, const struct quota *quota,
 
 /* Guarantees that lean on a quota, self's new one counted. */
 static struct holders
-holders_of(const struct check *check, const struct quota *above)
+holders_of(const struct quota_case *check, const struct quota *above)
 {
     struct holders holders = { 0 };
     size_t used;
@@ -151,247 +141,10 @@ holders_of(const struct check *check, const struct quota *above)
     return holders;
 }
 
-/* --- what all tenants are guaranteed, and what there is --- */
-
-/* Cards of one pool (none: of all), of a class, vendor and model. */
-struct extent {
-    struct ref pool, class;
-    const char *vendor, *model;
-};
-
-static bool
-says(const char *wish, const char *have)
-{
-    return wish[0] == '\0' || strcmp(wish, have) == 0;
-}
-
-static bool
-card_in(const struct check *check, const struct extent *extent,
-        struct ref ref, const struct card *card)
-{
-    const struct class *class = world_class(check->world, extent->class);
-
-    if (!ref_is_none(extent->pool) &&
-        !ref_equal(world_ancestor(check->world, KIND_POOL, ref),
-                   extent->pool))
-        return false;
-    if (!says(extent->vendor, card->vendor) ||
-        !says(extent->model, card->model))
-        return false;
-    return class == NULL || (says(class->vendor, card->vendor) &&
-                             says(class->model, card->model) &&
-                             card->memory_mib >= class->min_memory_mib);
-}
-
-/* Milli-cards that guarantees in the extent can be met with. */
-static int64_t
-healthy_capacity(const struct check *check, const struct extent *extent)
-{
-    int64_t cards = 0;
-
-    world_each(check->world, KIND_CARD, ref) {
-        const struct card *card = change_get(check->changes, ref);
-
-        cards += card != NULL && !card->missing &&
-                 card->health == HEALTH_HEALTHY &&
-                 card_in(check, extent, ref, card);
-    }
-    return cards * 1000;
-}
-
-static const char *
-either(const char *own, const char *of_class)
-{
-    return own[0] != '\0' ? own : of_class;
-}
-
-/* Can a card that the quota counts be none of the extent's? */
-static bool
-is_within(const struct check *check, const struct quota *quota,
-          const struct extent *extent)
-{
-    const struct class *a = world_class(check->world, quota->class);
-    const struct class *b = world_class(check->world, extent->class);
-    const char *vendor = either(quota->vendor, a != NULL ? a->vendor : "");
-    const char *model = either(quota->model, a != NULL ? a->model : "");
-
-    if (!says(extent->vendor, vendor) || !says(extent->model, model))
-        return false;
-    if (b == NULL || ref_equal(quota->class, extent->class))
-        return true;
-    return says(b->vendor, vendor) && says(b->model, model) && a != NULL &&
-           a->min_memory_mib >= b->min_memory_mib;
-}
-
-/* in_pool: of those for one pool alone. */
-static bool
-is_claim(const struct check *check, const struct quota *quota,
-         const struct extent *extent, bool in_pool)
-{
-    return quota->dimension == DIMENSION_CARDS && ref_is_none(quota->user) &&
-           (ref_equal(quota->pool, extent->pool) ||
-            (!in_pool && ref_is_none(extent->pool))) &&
-           is_within(check, quota, extent);
-}
-
-/* The largest guarantee of cards at a node that only cards of the extent can
- * meet, self's new one counted. */
-static int64_t
-largest_within(const struct check *check, struct ref node,
-               const struct extent *extent, bool in_pool)
-{
-    int64_t largest = 0;
-
-    if (ref_equal(check->self->object.parent, node) &&
-        is_claim(check, check->self, extent, in_pool))
-        largest = check->self->guaranteed;
-    world_each_child(check->world, KIND_QUOTA, node, ref) {
-        const struct quota *quota = change_get(check->changes, ref);
-
-        if (quota != NULL && !ref_equal(ref, check->self->object.self) &&
-            is_claim(check, quota, extent, in_pool) &&
-            quota->guaranteed > largest)
-            largest = quota->guaranteed;
-    }
-    return largest;
-}
-
-/* What one node can claim of the extent's cards at least: its guarantees
- * count the same use when they overlap, but those of two pools do not. */
-static int64_t
-claim_of(const struct check *check, struct ref node,
-         const struct extent *extent)
-{
-    int64_t claim = largest_within(check, node, extent, false);
-    int64_t sum = 0;
-
-    if (!ref_is_none(extent->pool))
-        return claim;
-    world_each(check->world, KIND_POOL, pool) {
-        struct extent part = *extent;
-
-        part.pool = pool;
-        sum = quota_plus(sum, largest_within(check, node, &part, true));
-    }
-    return sum > claim ? sum : claim;
-}
-
-/* The same of all nodes below one together. */
-static int64_t
-claims_below(const struct check *check, struct ref node,
-             const struct extent *extent)
-{
-    static const enum kind kinds[] = { KIND_UNIT, KIND_PROJECT };
-    int64_t sum = 0;
-
-    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
-        world_each_child(check->world, kinds[i], node, child) {
-            int64_t own = claim_of(check, child, extent);
-            int64_t below = claims_below(check, child, extent);
-
-            sum = quota_plus(sum, own > below ? own : below);
-        }
-    return sum;
-}
-
-static int
-check_claims_on(const struct check *check, const struct quota *above,
-                struct error *err)
-{
-    const struct extent extent = { above->pool, above->class, above->vendor,
-                                   above->model };
-    char where[QUOTA_WHERE_MAX], a[REASON_AMOUNT_MAX], b[REASON_AMOUNT_MAX];
-    int64_t sum = claims_below(check, above->object.parent, &extent);
-
-    if (sum <= above->guaranteed)
-        return 0;
-    return error_set(err, ERROR_QUOTA,
-                     "the guarantees below %s would sum to %s, its own is %s",
-                     quota_where(where, check->world, above),
-                     reason_amount(a, DIMENSION_CARDS, sum),
-                     reason_amount(b, DIMENSION_CARDS, above->guaranteed));
-}
-
-/* What is guaranteed of any scope below a tenant fits each guarantee of cards
- * above it that counts the same use. */
-static int
-check_nested(const struct check *check, struct error *err)
-{
-    struct ref node = check->self->object.parent;
-
-    if (check->self->guaranteed == 0 || node.kind == KIND_PLATFORM ||
-        !ref_is_none(check->self->user))
-        return 0;
-    if (check_claims_on(check, check->self, err) < 0)
-        return -1;
-    if (check->before != NULL &&
-        check->self->guaranteed <= check->before->guaranteed)
-        return 0;
-    for (node = world_parent(check->world, node);
-         !ref_is_none(node) && node.kind != KIND_PLATFORM;
-         node = world_parent(check->world, node))
-        world_each_child(check->world, KIND_QUOTA, node, ref) {
-            const struct quota *above = change_get(check->changes, ref);
-
-            if (above != NULL && above->dimension == DIMENSION_CARDS &&
-                above->guaranteed > 0 &&
-                check_claims_on(check, above, err) < 0)
-                return -1;
-        }
-    return 0;
-}
-
-/* Every extent that the new guarantee lies in must hold what is claimed of it
- * by all tenants together. */
-static int
-check_claims(const struct check *check, struct error *err)
-{
-    const struct quota *self = check->self;
-    const struct ref none = { 0 };
-    const struct extent extents[] = {
-        { self->pool, self->class, self->vendor, self->model },
-        { self->pool, none, self->vendor, self->model },
-        { none, none, self->vendor, self->model },
-        { self->pool, self->class, "", "" },
-        { self->pool, none, "", "" },
-        { none, self->class, "", "" },
-        { none, none, "", "" },
-    };
-    char a[REASON_AMOUNT_MAX], b[REASON_AMOUNT_MAX], c[REASON_AMOUNT_MAX];
-    int64_t at_ms;
-
-    for (size_t i = 0; i < sizeof(extents) / sizeof(extents[0]); i++) {
-        int64_t have = healthy_capacity(check, &extents[i]), sum = 0;
-        int64_t own = claim_of(check, self->object.parent, &extents[i]);
-
-        world_each(check->world, KIND_TENANT, tenant)
-            sum = quota_plus(sum, claim_of(check, tenant, &extents[i]));
-        if (world_get(check->world, self->object.parent) == NULL)
-            sum = quota_plus(sum, own); /* a tenant that is being made */
-        if (extents[i].vendor[0] == '\0' && extents[i].model[0] == '\0')
-            have -= reservation_peak(check->changes, extents[i].pool,
-                                     extents[i].class, NULL,
-                                     check->changes->context.now_ms, &at_ms);
-        if (sum <= have)
-            continue;
-        (void)error_set(err, ERROR_QUOTA,
-                        "the guarantees of all tenants would sum to %s, %s "
-                        "are healthy and not reserved",
-                        reason_amount(a, self->dimension, sum),
-                        reason_amount(b, self->dimension, have));
-        return error_help(err, "at most %s can be guaranteed here now",
-                          reason_amount(c, self->dimension,
-                                        have - (sum - own) > 0
-                                            ? have - (sum - own)
-                                            : 0));
-    }
-    return 0;
-}
-
 /* --- against what is above and below --- */
 
 static int
-check_guaranteed(const struct check *check, const struct quota *above,
+check_guaranteed(const struct quota_case *check, const struct quota *above,
                  struct error *err)
 {
     char where[QUOTA_WHERE_MAX], a[REASON_AMOUNT_MAX], b[REASON_AMOUNT_MAX];
@@ -413,7 +166,7 @@ check_guaranteed(const struct check *check, const struct quota *above,
 }
 
 static int
-check_parent(const struct check *check, struct error *err)
+check_parent(const struct quota_case *check, struct error *err)
 {
     const struct quota *self = check->self;
     const struct quota *above = above_of(check, self);
@@ -442,7 +195,7 @@ check_parent(const struct check *check, struct error *err)
 
 /* The limit that is new must not be below one that leans on it. */
 static int
-check_limits_below(const struct check *check, struct error *err)
+check_limits_below(const struct quota_case *check, struct error *err)
 {
     const struct quota *self = check->self;
     char where[QUOTA_WHERE_MAX], a[REASON_AMOUNT_MAX], b[REASON_AMOUNT_MAX];
@@ -466,7 +219,7 @@ check_limits_below(const struct check *check, struct error *err)
 }
 
 static int
-check_children(const struct check *check, struct error *err)
+check_children(const struct quota_case *check, struct error *err)
 {
     const struct quota *self = check->self;
     char a[REASON_AMOUNT_MAX], b[REASON_AMOUNT_MAX];
@@ -486,7 +239,7 @@ check_children(const struct check *check, struct error *err)
 }
 
 static int
-check_capacity(const struct check *check, struct error *err)
+check_capacity(const struct quota_case *check, struct error *err)
 {
     const struct quota *self = check->self, *before = check->before;
     char a[REASON_AMOUNT_MAX], b[REASON_AMOUNT_MAX];
@@ -494,7 +247,7 @@ check_capacity(const struct check *check, struct error *err)
 
     if (self->guaranteed > 0 &&
         (before == NULL || self->guaranteed > before->guaranteed) &&
-        check_claims(check, err) < 0)
+        quota_claims_check(check, err) < 0)
         return -1;
     if (self->limit == AMOUNT_NONE || !ref_is_none(self->class) ||
         (before != NULL && self->limit <= before->limit) ||
@@ -508,7 +261,7 @@ check_capacity(const struct check *check, struct error *err)
 
 /* The numbers that the level above has put on a node or on one above it. */
 static int
-check_ceilings(const struct check *check, struct error *err)
+check_ceilings(const struct quota_case *check, struct error *err)
 {
     const struct quota *self = check->self;
     int64_t most = self->guaranteed > self->limit ? self->guaranteed
@@ -574,7 +327,7 @@ check_amounts(const struct quota *quota, struct error *err)
 }
 
 static int
-check_scope(const struct check *check, struct error *err)
+check_scope(const struct quota_case *check, struct error *err)
 {
     const struct quota *self = check->self;
     bool of_cards = self->dimension == DIMENSION_CARDS ||
@@ -603,7 +356,7 @@ check_scope(const struct check *check, struct error *err)
 }
 
 static bool
-has_twin(const struct check *check)
+has_twin(const struct quota_case *check)
 {
     world_each_child(check->world, KIND_QUOTA, check->self->object.parent,
                      ref) {
@@ -620,9 +373,12 @@ int
 quota_check(const struct granted *viewer, const struct changes *changes,
             const struct quota *quota, struct error *err)
 {
-    const struct check check = { viewer, changes, changes->world, quota,
-                                 world_quota(changes->world,
-                                             quota->object.self) };
+    const struct quota_case check = { .viewer = viewer,
+                                 .changes = changes,
+                                 .world = changes->world,
+                                 .self = quota,
+                                 .before = world_quota(changes->world,
+                                                       quota->object.self) };
 
     if (check_amounts(quota, err) < 0 || check_scope(&check, err) < 0)
         return -1;
@@ -637,7 +393,7 @@ quota_check(const struct granted *viewer, const struct changes *changes,
         return -1;
     if (quota->dimension != DIMENSION_CARDS)
         return 0;
-    if (check_nested(&check, err) < 0)
+    if (quota_claims_nested(&check, err) < 0)
         return -1;
     if (quota->object.parent.kind == KIND_TENANT)
         return check_capacity(&check, err);

@@ -5,7 +5,7 @@
 #include "core/quota.h"
 #include "core/scope.h"
 
-/* Shared by quota.c, quota_right.c and quota_check.c only. */
+/* Shared by quota*.c only. */
 
 /* Saturates. */
 int64_t quota_plus(int64_t a, int64_t b);
@@ -13,5 +13,22 @@ int64_t quota_plus(int64_t a, int64_t b);
 #define QUOTA_WHERE_MAX (NAME_MAX_SIZE + 16 + SCOPE_TEXT_MAX)
 const char *quota_where(char text[QUOTA_WHERE_MAX], const struct world *world,
                         const struct quota *quota);
+
+/* One check: the quota as it would be, in a set of changes. */
+struct quota_case {
+    const struct granted *viewer;
+    const struct changes *changes;
+    const struct world *world;
+    const struct quota *self;
+    const struct quota *before; /* NULL: it is new */
+    bool given; /* guarantees that were given count too */
+};
+
+/* Every extent that self's new guarantee lies in must hold what is claimed of
+ * it by all tenants together. */
+int quota_claims_check(const struct quota_case *check, struct error *err);
+/* What is guaranteed of any scope below a tenant fits each guarantee of cards
+ * above it that counts the same use. */
+int quota_claims_nested(const struct quota_case *check, struct error *err);
 
 #endif

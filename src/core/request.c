@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/request.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -116,6 +117,52 @@ grant_quota(const struct granting *granting, struct error *err)
     if (may(granting, VERB_QUOTA_UPDATE, quota, &granted, err) != 0)
         return -1;
     return resource_update(&granted, granting->changes, quota, body, err);
+}
+
+/* --- reservation --- */
+
+/* Named after the request: each is granted once. */
+static json_t *
+reservation_json(const struct world *world, const struct wish *request,
+                 int64_t now_ms)
+{
+    const struct field *every = schema_field(KIND_RESERVATION, "every");
+    int64_t from_ms = request->from_ms > now_ms ? request->from_ms : now_ms;
+    char name[NAME_MAX_SIZE];
+    json_t *body = json_object();
+
+    (void)snprintf(name, sizeof(name), "request-%" PRIu64,
+                   request->object.seq);
+    (void)json_object_set_new(body, "name", json_string(name));
+    put_id(body, "pool", world, request->pool);
+    put_id(body, "class", world, request->class);
+    (void)json_object_set_new(body, "cards",
+                              json_integer(request->limit / 1000));
+    (void)json_object_set_new(body, "from_ms", json_time(from_ms));
+    (void)json_object_set_new(body, "to_ms", json_time(request->to_ms));
+    (void)json_object_set_new(body, "every",
+                              json_string(every->names[request->every]));
+    if (request->until_ms != 0)
+        (void)json_object_set_new(body, "until_ms",
+                                  json_time(request->until_ms));
+    (void)json_object_set_new(body, "lend", json_boolean(request->lend));
+    return body;
+}
+
+static int
+grant_reservation(const struct granting *granting, struct error *err)
+{
+    scoped_json body =
+        reservation_json(granting->world, granting->request,
+                         granted_now_ms(granting->granted));
+    struct granted granted;
+    struct ref made;
+
+    if (may(granting, VERB_RESERVATION_CREATE, granting->node, &granted,
+            err) != 0)
+        return -1;
+    return resource_create(&granted, granting->changes, KIND_RESERVATION,
+                           granting->node, body, &made, err);
 }
 
 /* --- lists of a tenant: classes and priorities --- */
@@ -274,7 +321,7 @@ make_change(const struct granting *granting, struct error *err)
     case REQUEST_PRIORITY:
         return grant_priority(granting, err);
     case REQUEST_RESERVATION:
-        break; /* promised by the note: it is made by hand */
+        return grant_reservation(granting, err);
     }
     return 0;
 }
@@ -341,17 +388,23 @@ request_withdraw(const struct granted *granted, struct changes *changes,
 }
 
 json_t *
-request_question(const struct world *world, struct ref ref)
+request_question(const struct world *world, struct ref ref, int64_t now_ms)
 {
     const struct wish *request = world_wish(world, ref);
     struct ref quota;
     json_t *change;
 
-    if (request == NULL || request->sort != REQUEST_QUOTA ||
-        request->state != REQUEST_OPEN)
+    if (request == NULL || request->state != REQUEST_OPEN)
         return NULL;
+    if (request->sort == REQUEST_RESERVATION) {
+        change = json_pack("{s:o, s:o}", "reserve",
+                           object_id_json(world, request->object.parent),
+                           "reservation",
+                           reservation_json(world, request, now_ms));
+        return json_pack("{s:[o]}", "change", change);
+    }
     quota = find_quota(world, request);
-    if (ref_is_none(quota))
+    if (request->sort != REQUEST_QUOTA || ref_is_none(quota))
         return NULL;
     change = amounts_json(request);
     (void)json_object_set_new(change, "set_quota",

@@ -31,6 +31,7 @@ void request_drop(struct changes *changes, struct ref workload);
 
 /* The question of core/whatif.h that the request stands for; NULL when its
  * answer would be that of the world as it is.  A new reference. */
-json_t *request_question(const struct world *world, struct ref ref);
+json_t *request_question(const struct world *world, struct ref ref,
+                         int64_t now_ms);
 
 #endif

@@ -126,7 +126,7 @@ largest_guarantee(const struct changes *changes, struct ref tenant,
         if (quota != NULL && quota->dimension == DIMENSION_CARDS &&
             ref_equal(quota->pool, pool) &&
             class_within(changes->world, quota->class, class) &&
-            quota->guaranteed > largest)
+            !quota->given && quota->guaranteed > largest)
             largest = quota->guaranteed;
     }
     return largest;
@@ -183,9 +183,9 @@ healthy_of(const struct changes *changes, struct ref pool, struct ref class)
 
 /* --- may it be made? --- */
 
-static int
-check_times(const struct reservation *reservation, int64_t now_ms,
-            struct error *err)
+int
+reservation_check_times(const struct reservation *reservation, int64_t now_ms,
+                        struct error *err)
 {
     int64_t length = reservation->to_ms - reservation->from_ms;
     bool once = reservation->every == RESERVATION_ONCE;
@@ -320,7 +320,7 @@ reservation_check(const struct changes *changes,
 {
     const struct ref none = { 0 };
 
-    if (check_times(reservation, now_ms, err) != 0 ||
+    if (reservation_check_times(reservation, now_ms, err) != 0 ||
         check_class(changes, reservation, err) != 0)
         return -1;
     if (!ref_is_none(reservation->class) &&

@@ -38,6 +38,9 @@ int64_t reservation_lead_ms(const struct world *world);
 int64_t reservation_peak(const struct changes *changes, struct ref pool,
                          struct ref class, const struct reservation *self,
                          int64_t now_ms, int64_t *at_out);
+/* Are its windows sound? */
+int reservation_check_times(const struct reservation *reservation,
+                            int64_t now_ms, struct error *err);
 /* Are its fields sound, and do its windows fit beside what is guaranteed and
  * reserved?  Refusals tell the numbers. */
 int reservation_check(const struct changes *changes,

@@ -3,6 +3,8 @@
 
 #include <inttypes.h>
 
+#include "core/reservation.h"
+
 /* Requests: what a wish must name. */
 
 #define OPEN_MAX 100
@@ -28,14 +30,23 @@ static int
 check_reservation(const struct edit *edit, const struct wish *request,
                   struct error *err)
 {
-    if (request->limit <= 0)
+    const struct reservation wish = {
+        .from_ms = request->from_ms > 0 ? request->from_ms : edit->now_ms,
+        .to_ms = request->to_ms,
+        .every = request->every,
+        .until_ms = request->until_ms,
+    };
+
+    if (request->limit <= 0 || request->limit % 1000 != 0)
         return error_field(err, "/limit",
-                           "a reservation is for some amount of cards");
-    if (request->to_ms <= request->from_ms || request->to_ms <= edit->now_ms)
-        return error_field(err, "/to_ms",
-                           "a reservation ends after it begins and after "
-                           "now");
-    return 0;
+                           "whole cards are reserved: 1000 milli-cards or a "
+                           "multiple of it");
+    if (ref_is_none(request->pool))
+        return error_field(err, "/pool", "name the pool that the cards are of");
+    if (request->from_ms != 0 && request->from_ms < edit->now_ms)
+        return error_field(err, "/from_ms",
+                           "a reservation begins now or later");
+    return reservation_check_times(&wish, edit->now_ms, err);
 }
 
 static int

@@ -2,6 +2,7 @@
 #include "core/rules.h"
 
 #include "core/gate.h"
+#include "core/quota.h"
 #include "core/reservation.h"
 #include "core/usage.h"
 
@@ -29,6 +30,22 @@ check_pool(const struct edit *edit, const struct reservation *reservation,
                        pool->object.name, tenant->object.name);
 }
 
+/* What new tenants were given gives way to it. */
+static int
+check_reservation(const struct edit *edit,
+                  const struct reservation *reservation, struct error *err)
+{
+    if (reservation_check(edit->changes, reservation, edit->now_ms, err) != 0)
+        return -1;
+    if (quota_yield(edit->changes, NULL, reservation))
+        return 0;
+    (void)error_set(err, ERROR_QUOTA,
+                    "the cards are there but for guarantees that new tenants "
+                    "were given and that their projects lean on");
+    return error_help(err, "lower those guarantees first: `bulkhead get "
+                           "quotas -t TENANT`");
+}
+
 int
 rules_create_reservation(const struct edit *edit, void *image,
                          struct error *err)
@@ -42,7 +59,7 @@ rules_create_reservation(const struct edit *edit, void *image,
                            "a reservation begins now or later");
     if (check_pool(edit, reservation, err) != 0)
         return -1;
-    return reservation_check(edit->changes, reservation, edit->now_ms, err);
+    return check_reservation(edit, reservation, err);
 }
 
 int
@@ -61,7 +78,7 @@ rules_update_reservation(const struct edit *edit, const void *before,
         return error_set(err, ERROR_CONFLICT,
                          "its window is opening or open: its cards and times "
                          "stay as they are; delete it to end it");
-    return reservation_check(edit->changes, reservation, edit->now_ms, err);
+    return check_reservation(edit, reservation, err);
 }
 
 void

@@ -139,7 +139,8 @@ settle_tenant(const struct edit *edit, struct tenant *tenant,
                              "priorities", err);
 }
 
-/* A new tenant is guaranteed a little, while that is there to be promised. */
+/* A new tenant is guaranteed a little, as far as whole cards are there that
+ * nobody was promised; its quota says how much that was, 0 included. */
 static void
 give_guarantee(const struct edit *edit, const struct tenant *tenant)
 {
@@ -148,17 +149,24 @@ give_guarantee(const struct edit *edit, const struct tenant *tenant)
     struct quota trial = { .object.parent = tenant->object.self,
                            .dimension = DIMENSION_CARDS,
                            .guaranteed = platform->tenant_guarantee_milli,
-                           .limit = AMOUNT_NONE };
+                           .limit = AMOUNT_NONE,
+                           .given = true };
+    int64_t room;
     struct error ignored;
     struct quota *quota;
 
-    if (trial.guaranteed == 0 ||
-        quota_check(NULL, edit->changes, &trial, &ignored) != 0)
+    if (trial.guaranteed == 0)
         return;
+    room = quota_given_room(edit->changes);
+    if (room < trial.guaranteed)
+        trial.guaranteed = room / 1000 * 1000;
+    if (quota_check(NULL, edit->changes, &trial, &ignored) != 0)
+        trial.guaranteed = 0;
     quota = change_create(edit->changes, KIND_QUOTA, tenant->object.self, "");
     quota->dimension = trial.dimension;
     quota->guaranteed = trial.guaranteed;
     quota->limit = trial.limit;
+    quota->given = true;
 }
 
 /* Deleted tenants keep their row, so the highest number is never lost. */
@@ -394,6 +402,45 @@ rules_update_workload(const struct edit *edit, const void *before,
 
 /* --- quotas --- */
 
+/* Work that waits for this quota is looked at anew. */
+static void
+forget_quota(const struct edit *edit, struct ref ref)
+{
+    world_each(edit->world, KIND_WORKLOAD, at) {
+        const struct workload *workload = world_workload(edit->world, at);
+
+        if (ref_equal(workload->reason_quota, ref))
+            ((struct workload *)change_update(edit->changes, at))
+                ->reason_quota = (struct ref){ 0 };
+    }
+}
+
+/* Whoever sets a quota sets it in the place of what was given. */
+static void
+replace_given(const struct edit *edit, const struct quota *quota)
+{
+    world_each_child(edit->world, KIND_QUOTA, quota->object.parent, ref) {
+        const struct quota *other = world_quota(edit->world, ref);
+
+        if (!other->given || !scope_equal(other, quota))
+            continue;
+        forget_quota(edit, ref);
+        rules_drop(edit->changes, ref);
+    }
+}
+
+static int
+check_quota(const struct edit *edit, const struct quota *quota,
+            struct error *err)
+{
+    if (quota_check(edit->granted, edit->changes, quota, err) != 0)
+        return -1;
+    if (quota->dimension == DIMENSION_CARDS && quota->guaranteed > 0 &&
+        quota->object.parent.kind == KIND_TENANT)
+        (void)quota_yield(edit->changes, quota, NULL);
+    return 0;
+}
+
 int
 rules_create_quota(const struct edit *edit, void *image, struct error *err)
 {
@@ -401,7 +448,8 @@ rules_create_quota(const struct edit *edit, void *image, struct error *err)
 
     if (!edit_has(edit, "limit"))
         quota->limit = AMOUNT_NONE;
-    return quota_check(edit->granted, edit->changes, quota, err);
+    replace_given(edit, quota);
+    return check_quota(edit, quota, err);
 }
 
 int
@@ -409,7 +457,8 @@ rules_update_quota(const struct edit *edit, const void *before, void *image,
                    struct error *err)
 {
     (void)before;
-    return quota_check(edit->granted, edit->changes, image, err);
+    ((struct quota *)image)->given = false;
+    return check_quota(edit, image, err);
 }
 
 /* Of the same scope, or of a subject in it? */
@@ -451,18 +500,11 @@ check_leaning(const struct edit *edit, struct ref ref, struct error *err)
     return 0;
 }
 
-/* Work that waits for this quota is looked at anew. */
 int
 rules_delete_quota(const struct edit *edit, struct ref ref, struct error *err)
 {
     if (check_leaning(edit, ref, err) != 0)
         return -1;
-    world_each(edit->world, KIND_WORKLOAD, at) {
-        const struct workload *workload = world_workload(edit->world, at);
-
-        if (ref_equal(workload->reason_quota, ref))
-            ((struct workload *)change_update(edit->changes, at))
-                ->reason_quota = (struct ref){ 0 };
-    }
+    forget_quota(edit, ref);
     return 0;
 }

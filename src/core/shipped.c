@@ -19,6 +19,7 @@ set_policy(struct platform *platform, const char *currency)
     platform->tenant_limit_permille = 500;
     platform->burst_factor_permille = 2000;
     platform->free_limit_milli = 1000;
+    platform->tenant_guarantee_milli = 1000;
     platform->min_run_ms = MINUTE_MS;
     platform->restart_max = 10;
     platform->bypass_max = 20;

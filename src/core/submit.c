@@ -10,6 +10,7 @@
 #include "core/lifecycle.h"
 #include "core/object.h"
 #include "core/request.h"
+#include "core/want.h"
 
 /* What an instance gets when the request does not say. */
 #define CPU_DEFAULT_MILLI 1000
@@ -186,30 +187,69 @@ check_first(const struct changes *changes, const struct workload *workload,
                        "or put it there");
 }
 
+/* In place of a class: those that give that much memory, best first. */
+static int
+settle_memory(const struct changes *changes, const struct workload *workload,
+              const json_t *body, json_t *ids, struct error *err)
+{
+    static const char *const field = "/min_accel_memory_mib";
+    const json_t *memory = json_object_get(body, field + 1);
+    const char *pool = json_string_value(json_object_get(body, "pool"));
+    struct workload one = *workload;
+
+    if (memory == NULL || json_is_null(memory) ||
+        (json_is_integer(memory) && json_integer_value(memory) == 0))
+        return 0;
+    if (!json_is_integer(memory) || json_integer_value(memory) < 0)
+        return error_field(err, field, "%s must be a number of MiB", field);
+    if (json_string_value(json_object_get(body, "class")) != NULL ||
+        json_is_array(json_object_get(body, "classes")))
+        return error_field(err, field,
+                           "%s is given in place of a class: leave out the "
+                           "one or the other",
+                           field);
+    if (pool != NULL)
+        one.pool = object_find_target(
+            changes, schema_field(KIND_WORKLOAD, "pool"), &one.object, pool);
+    return want_classes(changes->world, &one, json_integer_value(memory),
+                        changes->context.now_ms, ids, err);
+}
+
+static int
+settle_list(const struct granted *granted, const struct changes *changes,
+            const struct workload *workload, const json_t *body, json_t *ids,
+            struct error *err)
+{
+    const json_t *list = json_object_get(body, "classes");
+    size_t count = json_array_size(list);
+
+    if (list == NULL || json_is_null(list))
+        return 0;
+    if (count < 1 || count > ALTERNATIVE_MAX)
+        return error_field(err, "/classes",
+                           "/classes must be a list of 1 to %d classes",
+                           ALTERNATIVE_MAX);
+    for (size_t i = 0; i < count; i++)
+        if (add_class(granted, changes, workload, json_array_get(list, i),
+                      ids, err) < 0)
+            return -1;
+    return check_first(changes, workload, body,
+                       json_string_value(json_array_get(ids, 0)), err);
+}
+
 /* The body with its list of classes as ids and the first one as its class. */
 static int
 settle_classes(const struct granted *granted, const struct changes *changes,
                const struct workload *workload, const json_t *body,
                json_t **settled_out, struct error *err)
 {
-    const json_t *list = json_object_get(body, "classes");
     scoped_json settled = json_copy((json_t *)(uintptr_t)body);
     scoped_json ids = json_array();
 
-    if (list != NULL && !json_is_null(list)) {
-        size_t count = json_array_size(list);
-
-        if (count < 1 || count > ALTERNATIVE_MAX)
-            return error_field(err, "/classes",
-                               "/classes must be a list of 1 to %d classes",
-                               ALTERNATIVE_MAX);
-        for (size_t i = 0; i < count; i++)
-            if (add_class(granted, changes, workload,
-                          json_array_get(list, i), ids, err) < 0)
-                return -1;
-        if (check_first(changes, workload, body,
-                        json_string_value(json_array_get(ids, 0)), err) < 0)
-            return -1;
+    if (settle_list(granted, changes, workload, body, ids, err) < 0 ||
+        settle_memory(changes, workload, body, ids, err) < 0)
+        return -1;
+    if (json_array_size(ids) > 0) {
         (void)json_object_set(settled, "class", json_array_get(ids, 0));
         (void)json_object_set(settled, "classes", ids);
     }

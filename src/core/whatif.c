@@ -9,6 +9,7 @@
 #include "core/lifecycle.h"
 #include "core/object.h"
 #include "core/reason.h"
+#include "core/reservation.h"
 #include "core/submit.h"
 
 #define DAY_MS (INT64_C(24) * 3600000)
@@ -84,6 +85,19 @@ find(const struct reading *reading, const json_t *entry, const char *key,
                            reading->pointer, schema_get(kind)->name, text);
     *out = ref;
     return 0;
+}
+
+/* The tenant, unit or project that the question lies in. */
+static int
+find_node(const struct reading *reading, const json_t *entry, const char *key,
+          struct ref *out, struct error *err)
+{
+    static const enum kind kinds[] = { KIND_TENANT, KIND_UNIT, KIND_PROJECT };
+
+    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+        if (find(reading, entry, key, kinds[i], true, out, err) == 0)
+            return 0;
+    return -1;
 }
 
 /* --- changes --- */
@@ -198,6 +212,38 @@ set_node(struct reading *reading, const json_t *entry, struct error *err)
     return 0;
 }
 
+/* Cards promised to a node of the tree. */
+static int
+reserve(struct reading *reading, const json_t *entry, struct error *err)
+{
+    static const char *const keys[] = { "reserve", "reservation", NULL };
+    const json_t *fields = json_object_get(entry, "reservation");
+    struct forecast *forecast = reading->whatif->forecast;
+    struct reservation *image;
+    struct changes *changes;
+    struct ref node, ignored;
+
+    if (json_only(entry, keys, err) != 0 ||
+        find_node(reading, entry, "reserve", &node, err) != 0 ||
+        find(reading, fields, "pool", KIND_POOL, false, &ignored, err) != 0 ||
+        (!json_is_null(json_object_get(fields, "class")) &&
+         json_object_get(fields, "class") != NULL &&
+         find(reading, fields, "class", KIND_CLASS, false, &ignored, err) !=
+             0))
+        return error_prefix(err, "%s", reading->pointer);
+    changes = forecast_begin(forecast);
+    image = change_create(changes, KIND_RESERVATION, node, "");
+    if (object_read_json(changes, KIND_RESERVATION, fields, true, image,
+                         err) != 0 ||
+        reservation_check(changes, image, forecast_now_ms(forecast), err) !=
+            0) {
+        forecast_drop(forecast, changes);
+        return error_prefix(err, "%s", reading->pointer);
+    }
+    forecast_apply(forecast, changes);
+    return 0;
+}
+
 static int
 cancel(struct reading *reading, const json_t *entry, struct error *err)
 {
@@ -227,6 +273,7 @@ read_change(struct reading *reading, const json_t *entry, struct error *err)
                     struct error *err);
     } list[] = { { "set_quota", set_quota },
                  { "add_nodes", add_nodes },
+                 { "reserve", reserve },
                  { "set_node", set_node },
                  { "cancel", cancel } };
 
@@ -235,7 +282,7 @@ read_change(struct reading *reading, const json_t *entry, struct error *err)
             return list[i].read(reading, entry, err);
     return error_field(err, reading->pointer,
                        "%s must be an object with one of set_quota, "
-                       "add_nodes, set_node, cancel",
+                       "add_nodes, reserve, set_node, cancel",
                        reading->pointer);
 }
 

@@ -13,6 +13,7 @@
  *    "change": [                         at most 32, in this order
  *      {"set_quota": quota id, "guaranteed": 4000, "limit": 8000},
  *      {"add_nodes": 2, "pool": P, "class": C, "cards": 8},
+ *      {"reserve": node id, "reservation": {pool, cards, to_ms, ...}},
  *      {"set_node": node id, "state": "cordoned"},
  *      {"cancel": workload id}],
  *    "submit": [                         at most 1,000 workloads in all

@@ -134,6 +134,100 @@ a_project_s_wish_is_decided_by_its_tenant(void **state)
     assert_true(ref_is_none(world_first_child(p.world, KIND_QUOTA, p.alpha)));
 }
 
+/* --- reservations --- */
+
+/* PEOPLE_NOW is 2027-01-15T08:00:00Z. */
+#define TIME(more)                                                            \
+    "{\"sort\":\"reservation\",\"limit\":4000,\"reason\":\"exam\","        \
+    "\"pool\":\"shared\",\"to_ms\":\"2027-01-20T00:00:00Z\"" more "}"
+
+static void
+a_reservation_is_asked_for_and_made_when_it_is_granted(void **state)
+{
+    struct actor root = people_login(&p, p.root);
+    struct actor rita = people_login(&p, p.rita);
+    const struct reservation *made;
+    scoped_json question = NULL;
+    struct ref wish, late;
+
+    (void)state;
+    add_cards(8);
+    wish = create(&rita, KIND_REQUEST, p.red,
+                  TIME(",\"from_ms\":\"2027-01-19T00:00:00Z\",\"lend\":true"));
+    assert_made(wish);
+    question = request_question(p.world, wish, p.now_ms);
+    assert_non_null(question);
+    assert_int_equal(decide(&rita, wish, true, ""), -1);
+    assert_int_equal(world_count(p.world, KIND_RESERVATION), 0);
+    assert_int_equal(decide(&root, wish, true, ""), 0);
+    made = world_reservation(
+        p.world, world_first_child(p.world, KIND_RESERVATION, p.red));
+    assert_non_null(made);
+    assert_int_equal(made->cards, 4);
+    assert_int_equal(made->to_ms - made->from_ms, 24 * PEOPLE_HOUR);
+    assert_true(made->lend);
+    assert_true(ref_equal(made->pool, p.shared));
+    assert_null(request_question(p.world, wish, p.now_ms));
+    /* Its beginning has passed when it is granted. */
+    late = create(&rita, KIND_REQUEST, p.red, TIME(""));
+    p.now_ms += PEOPLE_HOUR;
+    root = people_login(&p, p.root);
+    assert_int_equal(decide(&root, late, true, ""), 0);
+    world_each_child(p.world, KIND_RESERVATION, p.red, ref)
+        made = world_reservation(p.world, ref);
+    assert_int_equal(made->from_ms, p.now_ms);
+}
+
+static void
+a_reservation_that_does_not_fit_stays_a_request(void **state)
+{
+    struct actor root = people_login(&p, p.root);
+    struct actor rita = people_login(&p, p.rita);
+    struct actor pat = people_login(&p, p.pat);
+    struct ref wish, below;
+
+    (void)state;
+    add_cards(3);
+    wish = create(&rita, KIND_REQUEST, p.red, TIME(""));
+    assert_int_equal(decide(&root, wish, true, ""), -1);
+    assert_int_equal(err.code, ERROR_QUOTA);
+    assert_non_null(strstr(err.text, "3 can be reserved"));
+    assert_int_equal(world_wish(p.world, wish)->state, REQUEST_OPEN);
+    /* A tenant's admin decides what is below, and makes no reservation. */
+    below = create(&pat, KIND_REQUEST, p.alpha, TIME(""));
+    assert_made(below);
+    assert_int_equal(decide(&rita, below, true, ""), -1);
+    assert_int_equal(err.code, ERROR_DENIED);
+    assert_non_null(strstr(err.text, "reservation.create"));
+}
+
+static void
+a_wish_for_a_reservation_has_sound_windows_and_whole_cards(void **state)
+{
+    struct actor rita = people_login(&p, p.rita);
+    static const struct {
+        const char *body, *field;
+    } bad[] = {
+        { TIME(",\"from_ms\":\"2027-01-21T00:00:00Z\""), "/to_ms" },
+        { TIME(",\"from_ms\":\"2026-01-21T00:00:00Z\""), "/from_ms" },
+        { TIME(",\"every\":\"day\""), "/until_ms" },
+        { "{\"sort\":\"reservation\",\"limit\":1500,\"reason\":\"x\","
+          "\"pool\":\"shared\",\"to_ms\":\"2027-01-20T00:00:00Z\"}",
+          "/limit" },
+        { "{\"sort\":\"reservation\",\"limit\":1000,\"reason\":\"x\","
+          "\"to_ms\":\"2027-01-20T00:00:00Z\"}",
+          "/pool" },
+    };
+
+    (void)state;
+    add_cards(8);
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        assert_refused(create(&rita, KIND_REQUEST, p.red, bad[i].body),
+                       ERROR_INVALID);
+        assert_string_equal(err.field, bad[i].field);
+    }
+}
+
 /* --- priorities --- */
 
 static void
@@ -276,6 +370,9 @@ main(void)
         CASE(a_grant_keeps_every_rule_of_the_change),
         CASE(nobody_decides_on_their_own_wish),
         CASE(a_project_s_wish_is_decided_by_its_tenant),
+        CASE(a_reservation_is_asked_for_and_made_when_it_is_granted),
+        CASE(a_reservation_that_does_not_fit_stays_a_request),
+        CASE(a_wish_for_a_reservation_has_sound_windows_and_whole_cards),
         CASE(a_priority_is_for_its_roles_projects_and_kinds),
         CASE(a_rule_names_what_there_is),
         CASE(an_approval_lets_the_work_compete_and_a_denial_ends_it),

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "core/quota.h"
 #include "core/rules.h"
 
 #include "tests/unit/core/edits.h"
@@ -139,6 +140,147 @@ quota_numbers_fit_the_tree_and_the_refusal_says_which_do_not(void **state)
     assert_int_equal(delete (&rita, alpha), 0);
 }
 
+/* --- what a new tenant is given --- */
+
+static void
+shipped(int64_t milli)
+{
+    struct changes *changes = people_begin(&p);
+
+    ((struct platform *)change_update(changes, p.platform))
+        ->tenant_guarantee_milli = milli;
+    world_apply(p.world, changes);
+}
+
+static const struct quota *
+quota_of(struct ref node)
+{
+    return world_quota(p.world, world_first_child(p.world, KIND_QUOTA, node));
+}
+
+static struct ref
+tenant(const struct actor *actor, const char *name)
+{
+    return create(actor, KIND_TENANT, p.platform,
+                  BODY("{\"name\":\"%s\"}", name));
+}
+
+#define SET(g, l)                                                             \
+    "{\"dimension\":\"cards\",\"guaranteed\":" #g ",\"limit\":" #l "}"
+
+/* Two cards: two tenants get one each, the third nothing, and it is said. */
+static void
+a_new_tenant_is_given_what_nobody_was_promised(void **state)
+{
+    struct actor root = people_login(&p, p.root);
+    struct ref one, two, three;
+
+    (void)state;
+    add_cards(2);
+    assert_made(tenant(&root, "none-is-given"));
+    shipped(1000);
+    one = tenant(&root, "one");
+    two = tenant(&root, "two");
+    three = tenant(&root, "three");
+    assert_int_equal(quota_of(one)->guaranteed, 1000);
+    assert_true(quota_of(one)->given);
+    assert_int_equal(quota_of(two)->guaranteed, 1000);
+    assert_int_equal(quota_of(three)->guaranteed, 0);
+    assert_true(quota_of(three)->given);
+    assert_int_equal(quota_limit(p.world, quota_of(three)), 1000);
+}
+
+/* On an estate of one card a client makes a tenant and sets its quota. */
+static void
+what_was_given_is_replaced_by_what_is_set(void **state)
+{
+    struct actor root = people_login(&p, p.root);
+    struct ref one;
+
+    (void)state;
+    add_cards(1);
+    shipped(1000);
+    one = tenant(&root, "one");
+    assert_made(create(&root, KIND_QUOTA, one, SET(1000, 1000)));
+    assert_false(quota_of(one)->given);
+    assert_int_equal(quota_of(one)->limit, 1000);
+    assert_refused(create(&root, KIND_QUOTA, one, SET(0, 1000)),
+                   ERROR_CONFLICT);
+}
+
+/* Three cards: the newest of what was given goes first, and no more than it
+ * takes. */
+static void
+what_was_given_gives_way_to_what_is_set_elsewhere(void **state)
+{
+    struct actor root = people_login(&p, p.root);
+    struct ref one, two, red;
+
+    (void)state;
+    add_cards(3);
+    shipped(1000);
+    one = tenant(&root, "one");
+    two = tenant(&root, "two");
+    red = create(&root, KIND_QUOTA, p.red, SET(2000, 3000));
+    assert_made(red);
+    assert_int_equal(quota_of(one)->guaranteed, 1000);
+    assert_int_equal(quota_of(two)->guaranteed, 0);
+    assert_int_equal(change(&root, red, "{\"guaranteed\":3000}"), 0);
+    assert_int_equal(quota_of(one)->guaranteed, 0);
+    assert_refused(create(&root, KIND_QUOTA, p.blue, SET(1000, 3000)),
+                   ERROR_QUOTA);
+    /* Whoever changes what was given has set it. */
+    assert_int_equal(change(&root, red, "{\"guaranteed\":2000}"), 0);
+    assert_int_equal(change(&root, quota_of(one)->object.self,
+                            "{\"guaranteed\":1000}"),
+                     0);
+    assert_false(quota_of(one)->given);
+    assert_int_equal(change(&root, red, "{\"guaranteed\":3000}"), -1);
+    assert_int_equal(err.code, ERROR_QUOTA);
+}
+
+static void
+what_others_lean_on_does_not_give_way(void **state)
+{
+    struct actor root = people_login(&p, p.root);
+    struct ref one, project;
+
+    (void)state;
+    add_cards(2);
+    shipped(1000);
+    one = tenant(&root, "one");
+    project = create(&root, KIND_PROJECT, one, "{\"name\":\"x\"}");
+    assert_made(create(&root, KIND_QUOTA, project, SET(1000, 1000)));
+    assert_refused(create(&root, KIND_QUOTA, p.red, SET(2000, 2000)),
+                   ERROR_QUOTA);
+    assert_int_equal(quota_of(one)->guaranteed, 1000);
+    assert_refused(create(&root, KIND_RESERVATION, p.red,
+                          "{\"name\":\"r\",\"pool\":\"shared\",\"cards\":2,"
+                          "\"to_ms\":\"2033-01-01T00:00:00Z\"}"),
+                   ERROR_QUOTA);
+    assert_made(create(&root, KIND_QUOTA, p.red, SET(1000, 2000)));
+}
+
+static void
+what_was_given_gives_way_to_a_reservation(void **state)
+{
+    struct actor root = people_login(&p, p.root);
+    struct ref one;
+
+    (void)state;
+    add_cards(2);
+    shipped(1000);
+    one = tenant(&root, "one");
+    assert_made(create(&root, KIND_RESERVATION, p.red,
+                       "{\"name\":\"r\",\"pool\":\"shared\",\"cards\":1,"
+                       "\"to_ms\":\"2033-01-01T00:00:00Z\"}"));
+    assert_int_equal(quota_of(one)->guaranteed, 1000);
+    assert_made(create(&root, KIND_RESERVATION, p.blue,
+                       "{\"name\":\"r\",\"pool\":\"shared\",\"cards\":1,"
+                       "\"to_ms\":\"2033-01-01T00:00:00Z\"}"));
+    assert_int_equal(quota_of(one)->guaranteed, 0);
+}
+
 int
 main(void)
 {
@@ -148,6 +290,11 @@ main(void)
         CASE(deleting_is_the_only_way_to_be_deleted),
         CASE(units_nest_three_deep),
         CASE(a_tenants_pools_are_pools),
+        CASE(a_new_tenant_is_given_what_nobody_was_promised),
+        CASE(what_was_given_is_replaced_by_what_is_set),
+        CASE(what_was_given_gives_way_to_what_is_set_elsewhere),
+        CASE(what_others_lean_on_does_not_give_way),
+        CASE(what_was_given_gives_way_to_a_reservation),
         CASE(quota_numbers_fit_the_tree_and_the_refusal_says_which_do_not),
     };
 

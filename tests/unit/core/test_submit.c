@@ -141,6 +141,47 @@ impossible_work_is_refused_with_numbers(void **state)
     scene_teardown(&s.scene);
 }
 
+/* Memory in place of a class becomes the classes that give it. */
+static void
+memory_stands_in_the_place_of_a_class(void **state)
+{
+    struct stage s;
+    const struct workload *workload;
+    char id[ID_TEXT_MAX];
+
+    (void)state;
+    stage_setup(&s, 4);
+    (void)scene_share(&s.scene, "half", 500, 40960);
+    assert_int_equal(submit(&s, "{\"name\":\"w\","
+                                "\"min_accel_memory_mib\":40961,"
+                                "\"image\":\"base\",\"spec\":{"
+                                "\"command\":[\"/bin/true\"]}}"),
+                     0);
+    workload = scene_workload(&s.scene, s.made);
+    object_id_text(s.scene.world, s.one, id);
+    assert_true(ref_equal(workload->class, s.one));
+    assert_non_null(strstr(workload->classes->bytes, id));
+    assert_null(strchr(workload->classes->bytes, ','));
+    assert_int_equal(workload->min_accel_memory_mib, 40961);
+    assert_int_equal(submit(&s, "{\"name\":\"v\","
+                                "\"min_accel_memory_mib\":81921,"
+                                "\"image\":\"base\",\"spec\":{"
+                                "\"command\":[\"/bin/true\"]}}"),
+                     -1);
+    assert_int_equal(s.err.code, ERROR_QUOTA);
+    assert_int_equal(
+        submit(&s, "{\"name\":\"v\",\"min_accel_memory_mib\":1," REST "}"),
+        -1);
+    assert_string_equal(s.err.field, "/min_accel_memory_mib");
+    assert_int_equal(submit(&s, "{\"name\":\"v\","
+                                "\"min_accel_memory_mib\":\"40g\","
+                                "\"image\":\"base\",\"spec\":{"
+                                "\"command\":[\"/bin/true\"]}}"),
+                     -1);
+    assert_string_equal(s.err.field, "/min_accel_memory_mib");
+    scene_teardown(&s.scene);
+}
+
 /* [S7] Numbers that are negative, zero or too large are refused by field. */
 static void
 numbers_are_bounded_at_the_edge_S7(void **state)
@@ -517,6 +558,7 @@ main(void)
             alternatives_are_stored_as_ids_and_the_first_is_the_class),
         cmocka_unit_test(lists_of_classes_that_mean_nothing_are_refused),
         cmocka_unit_test(impossible_work_is_refused_with_numbers),
+        cmocka_unit_test(memory_stands_in_the_place_of_a_class),
         cmocka_unit_test(numbers_are_bounded_at_the_edge_S7),
         cmocka_unit_test(products_do_not_wrap_S7),
         cmocka_unit_test(authority_cannot_be_claimed_S8),
