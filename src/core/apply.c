@@ -77,6 +77,16 @@ copy_stored(enum kind kind, void *slot, const void *image)
                    schema->fields[i].size);
 }
 
+/* The node that is an object, or that a card is on, may be of another type. */
+static void
+renew_type(struct world *world, struct ref self, struct ref parent)
+{
+    if (self.kind == KIND_NODE)
+        node_type_renew(world, self);
+    else if (self.kind == KIND_CARD)
+        node_type_renew(world, parent);
+}
+
 static void
 put_new(struct world *world, const struct change *change)
 {
@@ -89,6 +99,7 @@ put_new(struct world *world, const struct change *change)
     settle_docs(schema_get(kind), slot, change->image);
     world_link(world, change->ref);
     tally_object(world, kind, slot, 1);
+    renew_type(world, slot->self, slot->parent);
     if (kind == KIND_QUOTA) {
         tally_quota(world, (struct quota *)slot);
         tally_pledges(world, (const struct quota *)slot);
@@ -125,6 +136,7 @@ put_changed(struct world *world, const struct change *change, int64_t now_ms)
     struct object *slot = world_slot(world, change->ref);
     bool moved = moves(kind, slot, change->image);
     bool fades = kind == KIND_PLATFORM && fades_anew(slot, change->image);
+    bool other = node_type_differs(kind, slot, change->image);
 
     tally_object(world, kind, slot, -1);
     if (moved)
@@ -136,6 +148,8 @@ put_changed(struct world *world, const struct change *change, int64_t now_ms)
     slot->version++;
     slot->updated_ms = now_ms;
     tally_object(world, kind, slot, 1);
+    if (other)
+        renew_type(world, slot->self, slot->parent);
     if (fades)
         recent_rebuild(world);
 }
@@ -145,6 +159,7 @@ remove_object(struct world *world, struct ref ref)
 {
     enum kind kind = (enum kind)ref.kind;
     void *slot = world_slot(world, ref);
+    struct ref parent = ((struct object *)slot)->parent;
 
     tally_object(world, kind, slot, -1);
     if (kind == KIND_CLASS || kind == KIND_POOL)
@@ -152,6 +167,7 @@ remove_object(struct world *world, struct ref ref)
     world_unlink(world, ref);
     drop_docs(schema_get(kind), slot);
     give_slot(world, ref);
+    renew_type(world, ref, parent);
 }
 
 /* Each scope that the set touches goes one revision up, once. */

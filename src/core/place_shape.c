@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "core/cut.h"
+#include "core/node_type.h"
 #include "core/place.h"
 
 static int64_t
@@ -81,30 +82,76 @@ node_fit(const struct world *world, struct ref ref, const struct class *class,
     return least(fit, amount->instances);
 }
 
-/* All nodes behind the leaf of this one, when it is the first of them; a node
- * behind none stands for itself. */
+/* All nodes behind a leaf; those behind none stand for themselves. */
 static int64_t
-leaf_fit(const struct world *world, struct ref pool, struct ref first,
+leaf_fit(const struct world *world, const struct node_leaf *leaf,
          const struct class *class, const struct place_amount *amount,
          int64_t *least_memory)
 {
-    const char *leaf = world_node(world, first)->leaf;
-    int64_t fit = 0;
-    bool begun = false;
+    const struct node_type *types;
+    int64_t sum = 0, most = 0;
+    size_t count;
 
-    world_each_child(world, KIND_NODE, pool, ref) {
-        bool self = ref_equal(ref, first);
+    types = node_type_list(world, &count);
+    for (uint32_t part = leaf->part; part != NODE_TYPE_NONE;) {
+        const struct node_leaf_part *at = node_type_part(world, part);
+        int64_t fit = node_fit(world, types[at->type].first, class,
+                               TOPOLOGY_LEAF, amount, least_memory);
 
-        if (!self && (leaf[0] == '\0' ||
-                      strcmp(leaf, world_node(world, ref)->leaf) != 0))
-            continue;
-        if (!self && !begun)
-            return 0; /* counted at the first */
-        begun = true;
-        fit += node_fit(world, ref, class, TOPOLOGY_LEAF, amount,
-                        least_memory);
+        sum += fit * at->count;
+        if (fit > most)
+            most = fit;
+        part = at->next;
     }
-    return fit;
+    return leaf->leaf != 0 ? sum : most;
+}
+
+static int64_t
+best_leaf(const struct world *world, struct ref pool,
+          const struct class *class, const struct place_amount *amount,
+          int64_t *least_memory)
+{
+    const struct node_leaf *leaves;
+    int64_t most = 0;
+    size_t count;
+
+    leaves = node_type_leaves(world, &count);
+    for (size_t i = 0; i < count; i++) {
+        int64_t fit;
+
+        if (!ref_equal(leaves[i].pool, pool))
+            continue;
+        fit = leaf_fit(world, &leaves[i], class, amount, least_memory);
+        if (fit > most)
+            most = fit;
+    }
+    return most;
+}
+
+/* Of the type of node that takes most; of all nodes, when the level is the
+ * pool. */
+static int64_t
+types_fit(const struct world *world, struct ref pool,
+          const struct class *class, enum topology level,
+          const struct place_amount *amount, int64_t *least_memory)
+{
+    const struct node_type *types;
+    int64_t sum = 0, most = 0;
+    size_t count;
+
+    types = node_type_list(world, &count);
+    for (size_t i = 0; i < count; i++) {
+        int64_t fit;
+
+        if (types[i].count == 0 || !ref_equal(types[i].pool, pool))
+            continue;
+        fit = node_fit(world, types[i].first, class, level, amount,
+                       least_memory);
+        sum += fit * types[i].count;
+        if (fit > most)
+            most = fit;
+    }
+    return level == TOPOLOGY_POOL ? sum : most;
 }
 
 bool
@@ -114,20 +161,11 @@ place_shape(const struct world *world, struct ref pool,
             int64_t *least_memory_out)
 {
     const struct place_amount amount = { instances, cpu_milli, memory_mib };
-    int64_t capacity = 0, memory = 0;
 
-    world_each_child(world, KIND_NODE, pool, ref) {
-        int64_t fit =
-            level == TOPOLOGY_LEAF
-                ? leaf_fit(world, pool, ref, class, &amount, &memory)
-                : node_fit(world, ref, class, level, &amount, &memory);
-
-        if (level == TOPOLOGY_POOL)
-            capacity += fit;
-        else if (fit > capacity)
-            capacity = fit;
-    }
-    *capacity_out = capacity;
-    *least_memory_out = memory;
-    return capacity >= instances;
+    *least_memory_out = 0;
+    *capacity_out =
+        level == TOPOLOGY_LEAF
+            ? best_leaf(world, pool, class, &amount, least_memory_out)
+            : types_fit(world, pool, class, level, &amount, least_memory_out);
+    return *capacity_out >= instances;
 }

@@ -91,6 +91,7 @@ world_free(struct world *world)
     table_release(&world->recent_index);
     free(world->recents);
     table_release(&world->shares);
+    node_type_release(&world->node_types);
     free(world);
 }
 
@@ -145,6 +146,7 @@ world_clone(const struct world *world)
     copy->recents = array_copy(world->recents, world->recent_count,
                                sizeof(*copy->recents));
     table_copy(&copy->shares, &world->shares);
+    node_type_copy(&copy->node_types, &world->node_types);
     return copy;
 }
 
@@ -645,6 +647,7 @@ world_load(struct world *world, const void *image)
                         : world_scope(world, object->parent);
     world_link(world, object->self);
     tally_object(world, kind, object, 1);
+    node_type_renew(world, kind == KIND_CARD ? object->parent : object->self);
     if (kind == KIND_QUOTA) {
         tally_quota(world, (struct quota *)object);
         tally_pledges(world, (const struct quota *)object);

@@ -3,6 +3,7 @@
 #define CORE_WORLD_PRIVATE_H
 
 #include "core/change.h"
+#include "core/node_type.h"
 #include "core/table.h"
 #include "core/trail.h"
 
@@ -49,6 +50,33 @@ struct recent_sum {
     int64_t held[RECENT_AMOUNTS]; /* holds */
 };
 
+/* Types of nodes (node_type.c). */
+struct node_type_key {
+    struct ref pool;
+    int64_t cpu_milli, memory_mib;
+    uint64_t cards[2]; /* a digest of them all */
+};
+struct node_place {
+    bool known;
+    uint32_t type, leaf;
+    uint32_t next, previous; /* of the type, by index of the node; 0: none */
+    struct node_type_key key;
+};
+struct node_types_free {
+    uint32_t *list;
+    size_t count, room;
+};
+struct node_types {
+    struct node_type *types;
+    struct node_leaf *leaves;
+    struct node_leaf_part *parts;
+    size_t type_count, leaf_count, part_count;
+    struct node_types_free free_types, free_leaves, free_parts;
+    struct table type_index, leaf_index;
+    struct node_place *places; /* by index of the node */
+    size_t room;
+};
+
 /* Positions count from when the world was made; those below first were never
  * here. */
 struct trail {
@@ -76,6 +104,7 @@ struct world {
     size_t recent_count;
     int64_t capacity[RECENT_AMOUNTS]; /* all cards: milli, MiB */
     struct table shares; /* (priority, pool) -> milli-cards in use */
+    struct node_types node_types;
     struct ref platform;
     uint64_t seq;
     uint64_t generation;
@@ -117,6 +146,12 @@ int64_t pledge_of(const struct world *world, const struct object *owner,
 /* Adds what rows, live bindings and holds are for fair share. */
 void recent_tally(struct world *world, enum kind kind, const void *object,
                   int sign);
+/* Finds the type of a node anew, that came, changed or is gone. */
+void node_type_renew(struct world *world, struct ref node);
+/* Does a change of the node or card make it another type? */
+bool node_type_differs(enum kind kind, const void *old, const void *new);
+void node_type_copy(struct node_types *copy, const struct node_types *types);
+void node_type_release(struct node_types *types);
 /* All anew, when the half-life is another. */
 void recent_rebuild(struct world *world);
 
