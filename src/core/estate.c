@@ -299,9 +299,28 @@ estate_note(struct estate *estate, const struct trail_step *step)
     }
 }
 
+int64_t
+estate_note_cost(const struct estate *estate, const struct trail_step *step)
+{
+    switch (step->ref.kind) {
+    case KIND_PLATFORM:
+    case KIND_CLASS:
+        return 1 + (int64_t)(estate->site_count + estate->run_count) / 16;
+    case KIND_QUOTA:
+    case KIND_PRIORITY:
+        return 1 + (int64_t)estate->run_count / 64;
+    case KIND_TENANT:
+        return 1 + (int64_t)estate->site_count / 64;
+    default:
+        return 2;
+    }
+}
+
 /* --- time --- */
 
-static void
+#define COST_DUE 2
+
+static bool
 note_time(struct estate *estate)
 {
     struct estate_inside *inside = estate->inside;
@@ -309,7 +328,10 @@ note_time(struct estate *estate)
     struct due_entry entry;
     size_t kept = 0;
 
-    while (due_take(&inside->due, estate->now_ms, &entry)) {
+    while (due_next(&inside->due) <= estate->now_ms) {
+        if (!budget_take(estate->budget, COST_DUE))
+            return false;
+        (void)due_take(&inside->due, estate->now_ms, &entry);
         if (entry.ref.kind == KIND_NODE)
             mark_site(estate, estate_site(estate, entry.ref));
         else
@@ -330,6 +352,7 @@ note_time(struct estate *estate)
         mark_site(estate, number);
     }
     stale->count = kept;
+    return true;
 }
 
 static void
@@ -357,36 +380,51 @@ read_expect(struct estate *estate)
     estate->expect_upto = platform->expected_upto;
 }
 
-void
-estate_settle(struct estate *estate, int64_t now_ms)
-{
-    struct estate_inside *inside = estate->inside;
-    scoped_arena scratch = NULL;
-
-    estate->now_ms = now_ms;
-    clear_news(estate);
-    note_time(estate);
-    if (inside->sites.count > 0)
-        scratch = arena_new();
-    for (size_t i = 0; i < inside->sites.count; i++) {
-        inside->sites.flags[inside->sites.list[i]] = 0;
-        estate_site_derive(estate, inside->sites.list[i], scratch);
-    }
-    inside->sites.count = 0;
-    for (size_t i = 0; i < inside->runs.count; i++) {
-        inside->runs.flags[inside->runs.list[i]] = 0;
-        estate_run_derive(estate, inside->runs.list[i]);
-    }
-    inside->runs.count = 0;
-    estate->news.tenants = inside->tenants.list;
-    estate->news.tenant_count = inside->tenants.count;
-    read_expect(estate);
-}
-
 /* --- the first load --- */
 
-struct estate *
-estate_new(struct arena *arena, const struct world *world, int64_t now_ms)
+/* What units of the budget the pieces cost. */
+#define COST_LOAD 2
+#define COST_SITE 15
+#define COST_RUN 10
+
+static void
+load_one(struct estate *estate, struct ref ref)
+{
+    const struct world *world = estate->world;
+
+    if (ref.kind == KIND_INSTANCE)
+        note_instance(estate, ref);
+    else if (ref.kind == KIND_HOLD)
+        estate_mark_run(estate, world_parent(world, ref));
+    else if (lifecycle_is_live(world_workload(world, ref)->state))
+        estate_mark_run(estate, ref);
+}
+
+/* Instances, then workloads, then holds; sites are there already. */
+static bool
+load(struct estate *estate)
+{
+    static const enum kind next[KIND_COUNT] = {
+        [KIND_INSTANCE] = KIND_WORKLOAD, [KIND_WORKLOAD] = KIND_HOLD
+    };
+    struct walk *walk = &estate->inside->load;
+    struct ref ref;
+
+    while (walk->kind != KIND_NONE) {
+        if (walk_is_over(walk)) {
+            walk_begin(walk, estate->world, next[walk->kind]);
+            continue;
+        }
+        if (!budget_take(estate->budget, COST_LOAD))
+            return false;
+        if (walk_next(walk, estate->world, &ref))
+            load_one(estate, ref);
+    }
+    return true;
+}
+
+static struct estate *
+begin(struct arena *arena, const struct world *world, int64_t now_ms)
 {
     struct estate *estate = arena_alloc(arena, sizeof(*estate));
     struct estate_inside *inside = arena_alloc(arena, sizeof(*inside));
@@ -407,15 +445,104 @@ estate_new(struct arena *arena, const struct world *world, int64_t now_ms)
     read_platform(estate);
     world_each(world, KIND_NODE, ref)
         add_site(estate, ref);
-    world_each(world, KIND_INSTANCE, ref)
-        note_instance(estate, ref);
-    world_each(world, KIND_WORKLOAD, ref)
-        if (lifecycle_is_live(world_workload(world, ref)->state))
-            estate_mark_run(estate, ref);
-    world_each(world, KIND_HOLD, ref)
-        estate_mark_run(estate, world_parent(world, ref));
-    estate_settle(estate, now_ms);
+    walk_begin(&inside->load, world, KIND_INSTANCE);
     return estate;
+}
+
+struct estate *
+estate_begin(struct arena *arena, const struct world *world, int64_t now_ms,
+             struct budget *budget)
+{
+    struct estate *estate = begin(arena, world, now_ms);
+
+    estate->budget = budget;
+    return estate;
+}
+
+struct estate *
+estate_new(struct arena *arena, const struct world *world, int64_t now_ms)
+{
+    struct estate *estate = begin(arena, world, now_ms);
+
+    (void)estate_settle(estate, now_ms);
+    return estate;
+}
+
+/* --- becoming right --- */
+
+/* The next one on the list; false when there is none. */
+static bool
+marks_next(struct marks *marks, uint32_t *number_out)
+{
+    if (marks->done == marks->count) {
+        marks->done = marks->count = 0;
+        return false;
+    }
+    *number_out = marks->list[marks->done++];
+    marks->flags[*number_out] = 0;
+    return true;
+}
+
+/* One that cannot be done in this slice. */
+static void
+marks_return(struct marks *marks)
+{
+    marks->done--;
+    marks->flags[marks->list[marks->done]] = 1;
+}
+
+static bool
+settle_sites(struct estate *estate)
+{
+    struct marks *sites = &estate->inside->sites;
+    scoped_arena scratch = NULL;
+    uint32_t number;
+
+    while (marks_next(sites, &number)) {
+        if (!budget_take(estate->budget, COST_SITE)) {
+            marks_return(sites);
+            return false;
+        }
+        if (scratch == NULL)
+            scratch = arena_new();
+        estate_site_derive(estate, number, scratch);
+    }
+    return true;
+}
+
+static bool
+settle_runs(struct estate *estate)
+{
+    struct marks *runs = &estate->inside->runs;
+    uint32_t number;
+
+    while (marks_next(runs, &number)) {
+        if (!budget_take(estate->budget, COST_RUN)) {
+            marks_return(runs);
+            return false;
+        }
+        estate_run_derive(estate, number);
+    }
+    return true;
+}
+
+bool
+estate_settle(struct estate *estate, int64_t now_ms)
+{
+    struct estate_inside *inside = estate->inside;
+
+    estate->now_ms = now_ms;
+    if (!inside->settling)
+        clear_news(estate);
+    inside->settling = true;
+    if (!load(estate) || !note_time(estate) || !settle_sites(estate) ||
+        !settle_runs(estate))
+        return false;
+    inside->settling = false;
+    estate->news.tenants = inside->tenants.list;
+    estate->news.tenant_count = inside->tenants.count;
+    read_expect(estate);
+    return true;
 }
 
 /* --- trials --- */

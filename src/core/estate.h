@@ -2,6 +2,7 @@
 #ifndef CORE_ESTATE_H
 #define CORE_ESTATE_H
 
+#include "core/budget.h"
 #include "core/due.h"
 #include "core/ledger.h"
 #include "core/numbers.h"
@@ -104,7 +105,7 @@ struct estate_pulse {
     uint64_t changed, better;
 };
 
-/* What the last estate_settle has found. */
+/* What the last estate_settle has found, or those that took several slices. */
 struct estate_news {
     uint32_t *tenants; /* indexes of those whose runs changed */
     size_t tenant_count;
@@ -122,6 +123,7 @@ struct place_index;
 struct estate {
     struct arena *arena;
     const struct world *world;
+    struct budget *budget; /* of the slice; NULL: all is done at once */
     int64_t now_ms;
     struct part *parts;
     size_t part_count; /* places, also those not in use */
@@ -167,12 +169,18 @@ struct estate {
 /* Everything lives in the arena, which grows no further than the world does. */
 struct estate *estate_new(struct arena *arena, const struct world *world,
                           int64_t now_ms);
+/* The same, to be settled in slices. */
+struct estate *estate_begin(struct arena *arena, const struct world *world,
+                            int64_t now_ms, struct budget *budget);
 
 /* Marks what a step of the trail may have changed. */
 void estate_note(struct estate *estate, const struct trail_step *step);
+/* What noting the step costs, in units of the budget. */
+int64_t estate_note_cost(const struct estate *estate,
+                         const struct trail_step *step);
 /* Brings the estate up to the world as it is at now_ms, after all steps are
- * noted.  No trial may be on. */
-void estate_settle(struct estate *estate, int64_t now_ms);
+ * noted; false when the slice ended before that.  No trial may be on. */
+bool estate_settle(struct estate *estate, int64_t now_ms);
 /* Is it what a new one would be?  On false where_out says what differs: for
  * tests and `bulkhead check`. */
 bool estate_is_true(const struct estate *estate, const char **where_out);

@@ -3,6 +3,7 @@
 #define CORE_ESTATE_PRIVATE_H
 
 #include "core/estate.h"
+#include "core/walk.h"
 
 /* The inside of the estate, for estate*.c. */
 
@@ -28,6 +29,7 @@ struct share {
 struct marks {
     uint32_t *list;
     size_t count, room;
+    size_t done; /* of the list, by whoever works on it in slices */
     uint8_t *flags; /* by number */
     size_t flag_room;
 };
@@ -39,6 +41,8 @@ struct site_extra {
 };
 
 struct estate_inside {
+    struct walk load; /* the first one; of no kind when it is over */
+    bool settling; /* the last slice ended before it was settled */
     int64_t lease_ms, patience_ms;
     struct stay *stays;
     size_t stay_room;

@@ -434,6 +434,13 @@ list_options(struct look *look)
     }
 }
 
+/* Is what was asked for not whole yet?  Then nothing is found any more. */
+static bool
+is_late(const struct look *look)
+{
+    return budget_is_late(look->estate->budget);
+}
+
 static void
 evaluate_pools(struct look *look, struct evaluation *evaluation)
 {
@@ -443,16 +450,19 @@ evaluate_pools(struct look *look, struct evaluation *evaluation)
     list_options(look);
     for (size_t i = 0; i < look->count; i++)
         look_at_pool(look, &look->options[i]);
-    if (find_now(look, evaluation))
+    if (find_now(look, evaluation) || is_late(look))
         return;
     evaluation->act = ACT_WAIT;
     option = find_soon(look, &placement);
+    if (is_late(look))
+        return;
     if (option != NULL) {
         wait_soon(look, option, &placement, evaluation);
         return;
     }
     evaluation->drop = look->nominated;
-    if (call_in_loans(look, evaluation) || find_victims(look, evaluation))
+    if (call_in_loans(look, evaluation) || find_victims(look, evaluation) ||
+        is_late(look))
         return;
     say_wait(look, &evaluation->verdict);
     (void)find_transfer(look, evaluation);
@@ -567,8 +577,11 @@ evaluate_workload(struct gate *gate, struct estate *estate,
     booking_bar(estate, &look.bars, 1);
     look_ahead(&look);
     evaluate_pools(&look, evaluation_out);
-    consider_booking(&look, evaluation_out);
+    if (!is_late(&look))
+        consider_booking(&look, evaluation_out);
     booking_bar(estate, &look.bars, -1);
     estate_own(estate, self, false);
     gate->promised = &estate->promised;
+    if (is_late(&look))
+        evaluation_out->act = ACT_LATER;
 }

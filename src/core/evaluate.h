@@ -17,7 +17,13 @@
 /* What changes by itself is looked at that often. */
 #define EVALUATE_LOOK_MS INT64_C(1000)
 
-enum act { ACT_WAIT, ACT_ASSIGN, ACT_NOMINATE, ACT_BOOK };
+enum act {
+    ACT_WAIT,
+    ACT_ASSIGN,
+    ACT_NOMINATE,
+    ACT_BOOK,
+    ACT_LATER, /* the slice ended before the answer: ask again in the next */
+};
 
 /* What is found out about one workload. */
 struct evaluation {

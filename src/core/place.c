@@ -391,20 +391,31 @@ place_find(const struct estate *estate, const struct place_request *request,
            struct placement *placement_out, struct place_tally *tally_out)
 {
     struct place_tally tally = { 0 };
-    bool indexed, found;
+    enum place_index_answer answer = PLACE_INDEX_LATER;
+    bool found = false;
     uint32_t best;
 
-    indexed = place_index_find(estate, request, when, arena, &best, &tally);
-    if (indexed && best != ESTATE_NONE) {
-        seat_site(estate, request, when, best, arena, placement_out);
-        found = true;
-    } else if (indexed &&
-               (request->one_node ||
-                (tally.fit < request->instances && !request->one_leaf))) {
-        found = false;
-    } else {
+    if (!budget_is_late(estate->budget))
+        answer = place_index_find(estate, request, when, arena, &best, &tally);
+    switch (answer) {
+    case PLACE_INDEX_LATER:
+        budget_set_late(estate->budget);
+        break;
+    case PLACE_INDEX_FOUND:
+        if (best != ESTATE_NONE) {
+            seat_site(estate, request, when, best, arena, placement_out);
+            found = true;
+            break;
+        }
+        if (request->one_node ||
+            (tally.fit < request->instances && !request->one_leaf))
+            break;
         tally = (struct place_tally){ 0 };
         found = scan(estate, request, when, arena, placement_out, &tally);
+        break;
+    case PLACE_INDEX_NONE:
+        found = scan(estate, request, when, arena, placement_out, &tally);
+        break;
     }
     if (tally_out != NULL)
         *tally_out = tally;

@@ -88,7 +88,8 @@ struct placement {
     size_t count;
 };
 
-/* True and a placement, or false; tally_out (may be NULL) is always filled. */
+/* True and a placement, or false; tally_out (may be NULL) is always filled.
+ * False means nothing when the estate's budget is late (budget.h). */
 bool place_find(const struct estate *estate,
                 const struct place_request *request, enum place_when when,
                 struct arena *arena, struct placement *placement_out,

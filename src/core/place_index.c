@@ -10,6 +10,9 @@
 #define STAKES_MAX 128
 /* More sites than that are not looked at one by one: a scan is as good. */
 #define LOOKS_MAX 256
+/* What units of the budget the pieces cost. */
+#define COST_STAKE 2
+#define COST_LOOK 5
 
 /* What is counted of one site. */
 struct brief {
@@ -44,7 +47,8 @@ struct tree {
         char model[sizeof(((struct quota *)0)->model)];
     } bars[QUOTA_BARS_MAX];
     enum place_when when;
-    bool made;
+    bool begun;
+    size_t done; /* sites before it have been looked at; all: it is made */
     const struct expect *expect;
     uint64_t seen, asked;
     size_t leaves; /* of knots; knots[1] is the top, i has 2i and 2i + 1 */
@@ -61,13 +65,14 @@ struct tree {
 struct place_index {
     struct estate *estate; /* whose cache it is: asking changes no answer */
     struct tree trees[TREES];
-    uint64_t asked;
+    uint64_t asked, kept; /* trees asked later than kept stay */
     struct stakes *tenants; /* by index of the tenant */
     size_t tenant_room;
     struct stakes *sites;
     size_t site_room;
     struct stakes scratch;
-    bool staked, valued; /* valued: there was an expect */
+    size_t staked; /* sites that were looked at since it began */
+    bool valued;   /* there was an expect */
     uint64_t seen;
     uint64_t *stamps; /* by site: the walk that met it last */
     size_t stamp_room;
@@ -163,8 +168,8 @@ stake_site(struct estate *estate, uint32_t number)
     }
 }
 
-/* Brings the stakes up to the estate. */
-static void
+/* Brings the stakes up to the estate; false when the slice is over. */
+static bool
 follow_stakes(struct estate *estate)
 {
     struct place_index *index = estate->places;
@@ -174,17 +179,23 @@ follow_stakes(struct estate *estate)
                                estate->site_count, sizeof(*index->sites));
     index->stamps = estate_grow(estate, index->stamps, &index->stamp_room,
                                 estate->site_count, sizeof(*index->stamps));
-    if (!index->staked || index->valued != valued ||
+    if (index->valued != valued ||
         estate->touched_count - index->seen > ESTATE_TOUCHED) {
-        for (size_t i = 0; i < estate->site_count; i++)
-            stake_site(estate, (uint32_t)i);
-    } else {
-        for (uint64_t n = index->seen; n < estate->touched_count; n++)
-            stake_site(estate, estate->touched[n % ESTATE_TOUCHED]);
+        index->staked = 0;
+        index->valued = valued;
+        index->seen = estate->touched_count;
     }
-    index->staked = true;
-    index->valued = valued;
-    index->seen = estate->touched_count;
+    for (; index->seen < estate->touched_count; index->seen++) {
+        if (!budget_take(estate->budget, COST_STAKE))
+            return false;
+        stake_site(estate, estate->touched[index->seen % ESTATE_TOUCHED]);
+    }
+    for (; index->staked < estate->site_count; index->staked++) {
+        if (!budget_take(estate->budget, COST_STAKE))
+            return false;
+        stake_site(estate, (uint32_t)index->staked);
+    }
+    return true;
 }
 
 /* --- what a site is to a shape --- */
@@ -331,30 +342,47 @@ make_room(struct estate *estate, struct tree *tree)
 }
 
 static void
-build(struct estate *estate, struct tree *tree, struct arena *arena)
+build_begin(struct estate *estate, struct tree *tree)
 {
     make_room(estate, tree);
     tree->sum = (struct place_tally){ 0 };
     tree->owed.count = 0;
-    for (size_t i = 0; i < tree->leaves; i++) {
-        struct knot *knot = &tree->knots[tree->leaves + i];
-
-        *knot = (struct knot){ NOWHERE, 0, 0 };
-        memset(&tree->briefs[i], 0, sizeof(*tree->briefs));
-        if (i >= estate->site_count)
-            continue;
-        if (is_tried(estate, (uint32_t)i))
-            push(estate, &tree->owed, (uint32_t)i);
-        else
-            look_at(estate, &tree->request, tree->when, (uint32_t)i, arena,
-                    &tree->briefs[i], knot);
-        count(&tree->sum, &tree->briefs[i], 1);
-    }
-    for (size_t i = tree->leaves - 1; i > 0; i--)
-        tree->knots[i] = join(&tree->knots[2 * i], &tree->knots[2 * i + 1]);
-    tree->made = true;
+    for (size_t i = 1; i < 2 * tree->leaves; i++)
+        tree->knots[i] = (struct knot){ NOWHERE, 0, 0 };
+    memset(tree->briefs, 0, tree->leaves * sizeof(*tree->briefs));
+    tree->begun = true;
+    tree->done = 0;
     tree->expect = estate->expect;
     tree->seen = estate->touched_count;
+}
+
+/* A piece of the tree that is being made: all knots above it come when all
+ * sites are done. */
+static void
+build_site(struct estate *estate, struct tree *tree, uint32_t site,
+           struct arena *arena)
+{
+    if (is_tried(estate, site))
+        push(estate, &tree->owed, site);
+    else
+        look_at(estate, &tree->request, tree->when, site, arena,
+                &tree->briefs[site], &tree->knots[tree->leaves + site]);
+    count(&tree->sum, &tree->briefs[site], 1);
+}
+
+static bool
+build_on(struct estate *estate, struct tree *tree, struct arena *arena)
+{
+    for (; tree->done < estate->site_count; tree->done++) {
+        if (!budget_take(estate->budget, COST_LOOK))
+            return false;
+        build_site(estate, tree, (uint32_t)tree->done, arena);
+        if (tree->done + 1 == estate->site_count)
+            for (size_t i = tree->leaves - 1; i > 0; i--)
+                tree->knots[i] =
+                    join(&tree->knots[2 * i], &tree->knots[2 * i + 1]);
+    }
+    return true;
 }
 
 static void
@@ -365,7 +393,7 @@ renew(struct estate *estate, struct tree *tree, uint32_t site,
     struct brief brief;
     struct knot knot;
 
-    if (index->stamps[site] == index->walk)
+    if (index->stamps[site] == index->walk || site >= tree->done)
         return;
     index->stamps[site] = index->walk;
     if (is_tried(estate, site)) {
@@ -376,30 +404,41 @@ renew(struct estate *estate, struct tree *tree, uint32_t site,
     set(tree, site, &brief, &knot);
 }
 
+/* Those where a trial was on: a few, at once. */
 static void
-follow(struct estate *estate, struct tree *tree, struct arena *arena)
+renew_owed(struct estate *estate, struct tree *tree, struct arena *arena)
 {
-    struct place_index *index = estate->places;
     size_t owed = tree->owed.count;
 
-    if (!tree->made || tree->expect != estate->expect ||
-        tree->leaves < estate->site_count ||
-        estate->touched_count - tree->seen > ESTATE_TOUCHED) {
-        build(estate, tree, arena);
-        return;
-    }
-    if (owed == 0 && tree->seen == estate->touched_count)
-        return;
-    index->walk++;
-    for (uint64_t n = estate->touched_count; n > tree->seen; n--)
-        renew(estate, tree, estate->touched[(n - 1) % ESTATE_TOUCHED], arena);
+    estate->places->walk++;
     for (size_t i = 0; i < owed; i++)
         renew(estate, tree, tree->owed.list[i], arena);
     if (tree->owed.count > owed)
         memmove(tree->owed.list, tree->owed.list + owed,
                 (tree->owed.count - owed) * sizeof(*tree->owed.list));
     tree->owed.count -= owed;
-    tree->seen = estate->touched_count;
+}
+
+/* Brings the tree up to the estate; false when the slice is over. */
+static bool
+follow(struct estate *estate, struct tree *tree, struct arena *arena)
+{
+    if (!tree->begun || tree->expect != estate->expect ||
+        tree->leaves < estate->site_count ||
+        estate->touched_count - tree->seen > ESTATE_TOUCHED)
+        build_begin(estate, tree);
+    estate->places->walk++;
+    for (; tree->seen < estate->touched_count; tree->seen++) {
+        if (!budget_take(estate->budget, COST_LOOK))
+            return false;
+        renew(estate, tree, estate->touched[tree->seen % ESTATE_TOUCHED],
+              arena);
+    }
+    if (!build_on(estate, tree, arena))
+        return false;
+    if (tree->owed.count > 0)
+        renew_owed(estate, tree, arena);
+    return true;
 }
 
 /* The first site that loses at most slack more than the best one. */
@@ -457,7 +496,7 @@ static void
 begin(struct tree *tree, const struct place_request *request,
       enum place_when when)
 {
-    tree->made = false;
+    tree->begun = false;
     tree->when = when;
     tree->request = *request;
     tree->class = *request->class;
@@ -474,11 +513,14 @@ begin(struct tree *tree, const struct place_request *request,
 }
 
 /* The tree of the shape; in the place of the one that was not asked for the
- * longest time when there is none. */
+ * longest time when there is none.  Those that were asked since the look began
+ * stay, else a look in slices would lose what it made before; NULL when all
+ * are of those. */
 static struct tree *
-tree_of(struct place_index *index, const struct place_request *shape,
+tree_of(struct estate *estate, const struct place_request *shape,
         enum place_when when)
 {
+    struct place_index *index = estate->places;
     struct tree *oldest = &index->trees[0];
 
     for (size_t i = 0; i < TREES; i++) {
@@ -492,9 +534,17 @@ tree_of(struct place_index *index, const struct place_request *shape,
         if (tree->asked < oldest->asked)
             oldest = tree;
     }
+    if (estate->budget != NULL && oldest->asked > index->kept)
+        return NULL;
     begin(oldest, shape, when);
     oldest->asked = ++index->asked;
     return oldest;
+}
+
+void
+place_index_keep(struct estate *estate)
+{
+    estate->places->kept = estate->places->asked;
 }
 
 /* --- one request --- */
@@ -571,7 +621,7 @@ stakes_of(const struct place_index *index, struct ref tenant)
                                              : NULL;
 }
 
-bool
+enum place_index_answer
 place_index_find(const struct estate *of,
                  const struct place_request *request, enum place_when when,
                  struct arena *arena, uint32_t *best_out,
@@ -585,8 +635,9 @@ place_index_find(const struct estate *of,
 
     if (index == NULL || request->class->form == FORM_HARD ||
         !ref_is_none(request->node))
-        return false;
-    follow_stakes(estate);
+        return PLACE_INDEX_NONE;
+    if (!follow_stakes(estate))
+        return PLACE_INDEX_LATER;
     stakes = stakes_of(index, request->tenant);
     if (stakes != NULL && stakes->count > STAKES_MAX)
         stakes = NULL;
@@ -595,9 +646,12 @@ place_index_find(const struct estate *of,
     shape.workload = (struct ref){ 0 };
     list_looks(estate, request, stakes);
     if (index->looks.count > LOOKS_MAX)
-        return false;
-    tree = tree_of(index, &shape, when);
-    follow(estate, tree, arena);
+        return PLACE_INDEX_NONE;
+    tree = tree_of(estate, &shape, when);
+    if (tree == NULL)
+        return PLACE_INDEX_NONE;
+    if (!follow(estate, tree, arena))
+        return PLACE_INDEX_LATER;
     mask(estate, tree, request, arena);
     *best_out = descend(tree, place_worth_is_known(estate, request)
                                   ? place_worth_slack(estate)
@@ -605,5 +659,5 @@ place_index_find(const struct estate *of,
     *tally_out = tree->sum;
     tally_out->largest = tree->knots[1].largest;
     unmask(index, tree);
-    return true;
+    return PLACE_INDEX_FOUND;
 }

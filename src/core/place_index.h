@@ -22,11 +22,21 @@
 /* Lets the estate's placements use an index from now on. */
 void place_index_on(struct estate *estate);
 
-/* False when the index does not answer and all sites have to be looked at.
- * best_out: the site that takes all instances, ESTATE_NONE when none does. */
-bool place_index_find(const struct estate *estate,
-                      const struct place_request *request,
-                      enum place_when when, struct arena *arena,
-                      uint32_t *best_out, struct place_tally *tally_out);
+enum place_index_answer {
+    PLACE_INDEX_FOUND,
+    PLACE_INDEX_NONE,  /* it does not answer: all sites have to be looked at */
+    PLACE_INDEX_LATER, /* it is not whole yet, and the slice is over */
+};
+
+/* best_out: the site that takes all instances, ESTATE_NONE when none does. */
+enum place_index_answer
+place_index_find(const struct estate *estate,
+                 const struct place_request *request, enum place_when when,
+                 struct arena *arena, uint32_t *best_out,
+                 struct place_tally *tally_out);
+
+/* What is asked for from here on stays in the index until this is called
+ * again, so that a look that needs several slices comes to an end. */
+void place_index_keep(struct estate *estate);
 
 #endif

@@ -85,16 +85,6 @@ queue_before(const struct queue_entry *a, const struct queue_entry *b)
     return a->seq < b->seq;
 }
 
-/* Without shares, which are others with each ms. */
-static bool
-arrived_before(const struct queue_entry *a, const struct queue_entry *b)
-{
-    struct queue_entry left = *a, right = *b;
-
-    left.share = right.share = (struct share_path){ { 0 } };
-    return queue_before(&left, &right);
-}
-
 /* The memory of cards does not matter much here and is left out. */
 static enum quota_right
 right_with(const struct estate *estate, const struct workload *workload)
@@ -202,14 +192,6 @@ ready_before(const struct queue *queue, uint32_t a, uint32_t b)
     return queue_before(&queue->groups[a]->entry, &queue->groups[b]->entry);
 }
 
-/* Some group is not judged any more, or in another place. */
-static void
-forget_front(struct queue *queue, const struct group *group)
-{
-    if (group->passable)
-        queue->front_known = false;
-}
-
 static void
 ready_put(struct queue *queue, size_t at, uint32_t group)
 {
@@ -263,9 +245,8 @@ right_counter(const struct queue *queue, const struct estate *estate,
            queue->of_tenant[group->tenant.index].set + 1;
 }
 
-/* The first member and its right now. */
-static void
-refresh_entry(struct queue *queue, struct estate *estate, struct group *group)
+void
+queue_refresh(struct queue *queue, struct estate *estate, struct group *group)
 {
     struct ref first = { KIND_WORKLOAD, group->members[0] };
     uint64_t counter = right_counter(queue, estate, group);
@@ -287,8 +268,8 @@ queue_wake(struct queue *queue, struct estate *estate, uint32_t number)
 
     if (group->count == 0)
         return;
-    forget_front(queue, group);
-    refresh_entry(queue, estate, group);
+    queue_front_take(queue, group);
+    queue_refresh(queue, estate, group);
     if (group->ready != QUEUE_NONE) {
         ready_sift(queue, group->ready, number);
         return;
@@ -314,9 +295,10 @@ queue_new(struct arena *arena, const struct world *world)
 
     queue->arena = arena;
     queue->world = world;
+    queue->round.next = QUEUE_NONE;
     due_init(&queue->due, arena);
-    world_each(world, KIND_WORKLOAD, ref)
-        queue_bag_add(queue, &queue->marked, ref.index);
+    due_init(&queue->overdue, arena);
+    walk_begin(&queue->load, world, KIND_WORKLOAD);
     return queue;
 }
 
@@ -328,7 +310,7 @@ queue_first(struct queue *queue, struct estate *estate)
         struct group *group = queue->groups[number];
         struct queue_entry before = group->entry;
 
-        refresh_entry(queue, estate, group);
+        queue_refresh(queue, estate, group);
         if (!queue_before(&before, &group->entry))
             return group;
         /* Its right or share got worse: others are before it now. */
@@ -344,9 +326,8 @@ seen_counter(const struct queue *queue, const struct estate *estate,
 {
     uint64_t sum = right_counter(queue, estate, group);
 
-    for (unsigned i = 0; i < POOL_BITS; i++)
-        if ((group->outlook.pools >> i & 1) != 0)
-            sum += queue->bits_changed[i];
+    for (uint64_t left = group->outlook.pools; left != 0; left &= left - 1)
+        sum += queue->bits_changed[__builtin_ctzll(left)];
     return sum;
 }
 
@@ -358,77 +339,7 @@ verdict_differs(const struct verdict *a, const struct verdict *b)
            !ref_equal(a->quota, b->quota) || strcmp(a->text, b->text) != 0;
 }
 
-/* --- who is passed over --- */
-
-static bool
-is_passed(const struct queue *queue, uint32_t number)
-{
-    const struct group *group = queue->groups[number];
-
-    return group->count > 0 && group->judged && group->passable &&
-           group->ready == QUEUE_NONE;
-}
-
-/* Puts a group among the first ones, if it is one. */
-static void
-front_add(struct queue *queue, uint32_t number)
-{
-    size_t at = queue->front_count;
-
-    while (at > 0 &&
-           arrived_before(&queue->groups[number]->entry,
-                          &queue->groups[queue->front[at - 1]]->entry))
-        at--;
-    if (at == QUEUE_PASSED_MAX)
-        return;
-    if (queue->front_count < QUEUE_PASSED_MAX)
-        queue->front_count++;
-    for (size_t i = queue->front_count - 1; i > at; i--)
-        queue->front[i] = queue->front[i - 1];
-    queue->front[at] = number;
-}
-
-static void
-find_front(struct queue *queue, struct estate *estate)
-{
-    queue->front_count = 0;
-    queue->front_known = true;
-    for (size_t i = 0; i < queue->group_count; i++)
-        if (is_passed(queue, (uint32_t)i)) {
-            refresh_entry(queue, estate, queue->groups[i]);
-            front_add(queue, (uint32_t)i);
-        }
-}
-
-size_t
-queue_passed(struct queue *queue, struct estate *estate,
-             const struct group *group, struct ref list[QUEUE_PASSED_MAX])
-{
-    size_t count = 0;
-
-    for (size_t i = 0; i < queue->front_count && queue->front_known; i++) {
-        struct group *at = queue->groups[queue->front[i]];
-        struct queue_entry before = at->entry;
-
-        if (!is_passed(queue, queue->front[i])) {
-            queue->front_known = false;
-            break;
-        }
-        refresh_entry(queue, estate, at);
-        if (arrived_before(&before, &at->entry) ||
-            arrived_before(&at->entry, &before))
-            queue->front_known = false;
-    }
-    if (!queue->front_known)
-        find_front(queue, estate);
-    for (size_t i = 0; i < queue->front_count; i++) {
-        const struct group *at = queue->groups[queue->front[i]];
-
-        if (queue_before(&at->entry, &group->entry))
-            list[count++] = at->entry.workload;
-    }
-    return count;
-}
+/* --- verdicts --- */
 
 /* Does it wait for what others can take before it? */
 static bool
@@ -477,12 +388,11 @@ queue_judge(struct queue *queue, const struct estate *estate,
     group->outlook = evaluation->outlook;
     group->judged = true;
     group->seen = seen_counter(queue, estate, group);
-    forget_front(queue, group);
-    group->passable = is_passable(group->verdict.reason) &&
-                      !booking_has(queue->world, group->entry.workload);
     queue_unready(queue, group);
-    if (group->passable && queue->front_known)
-        front_add(queue, number);
+    queue_front_take(queue, group);
+    if (is_passable(group->verdict.reason) &&
+        !booking_has(queue->world, group->entry.workload))
+        queue_front_add(queue, number);
     if (due_ms != 0 && (group->due_ms == 0 || due_ms < group->due_ms)) {
         group->due_ms = due_ms;
         due_add(&queue->due, due_ms, (struct ref){ KIND_NONE, number + 1 });
@@ -490,34 +400,37 @@ queue_judge(struct queue *queue, const struct estate *estate,
 }
 
 struct group *
-queue_faded(struct queue *queue, const struct estate *estate)
+queue_faded(struct queue *queue, const struct estate *estate, bool *more_out)
 {
     uint64_t now = queue->all + queue->sets + estate->runs_pulse.changed;
 
+    *more_out = false;
     for (unsigned i = 0; i < POOL_BITS; i++)
         now += queue->bits_changed[i];
-    if (queue->faded >= queue->group_count) {
+    for (;; queue->faded = 0, queue->faded_at = now) {
+        for (; queue->faded < queue->group_count; queue->faded++) {
+            struct group *group = queue->groups[queue->faded];
+
+            if (!budget_take(estate->budget, 1)) {
+                *more_out = true;
+                return NULL;
+            }
+            if (group->count > 0 && group->judged &&
+                group->ready == QUEUE_NONE &&
+                group->seen != seen_counter(queue, estate, group))
+                return group;
+        }
         if (now == queue->faded_at)
             return NULL;
-        queue->faded = 0;
-        queue->faded_at = now;
     }
-    for (; queue->faded < queue->group_count; queue->faded++) {
-        struct group *group = queue->groups[queue->faded];
-
-        if (group->count > 0 && group->judged && group->ready == QUEUE_NONE &&
-            group->seen != seen_counter(queue, estate, group))
-            return group;
-    }
-    return now == queue->faded_at ? NULL : queue_faded(queue, estate);
 }
 
 /* A member of a group that has another verdict than it was told. */
 static struct ref
-unsaid_of(struct queue *queue, struct group *group)
+unsaid_of(struct queue *queue, struct group *group, int *looks)
 {
     for (;;) {
-        while (group->said < group->count) {
+        while (group->said < group->count && (*looks)-- > 0) {
             uint32_t index = group->members[group->said++];
             struct member *member = &queue->members[index];
 
@@ -529,7 +442,7 @@ unsaid_of(struct queue *queue, struct group *group)
         }
         /* Members change places meanwhile: all know when a whole round finds
          * none. */
-        if (!group->again)
+        if (!group->again || *looks <= 0)
             return (struct ref){ 0 };
         group->again = false;
         group->said = 0;
@@ -537,9 +450,9 @@ unsaid_of(struct queue *queue, struct group *group)
 }
 
 struct ref
-queue_unsaid(struct queue *queue, const struct group **group_out)
+queue_unsaid(struct queue *queue, const struct group **group_out, int *looks)
 {
-    while (queue->late.count > 0) {
+    while (queue->late.count > 0 && (*looks)-- > 0) {
         uint32_t index = queue_bag_take(&queue->late);
         struct member *member = queue_member(queue, index);
 
@@ -551,54 +464,42 @@ queue_unsaid(struct queue *queue, const struct group **group_out)
         member->told = (*group_out)->told;
         return (struct ref){ KIND_WORKLOAD, index };
     }
-    while (queue->unsaid.count > 0) {
+    while (queue->unsaid.count > 0 && *looks > 0) {
         uint32_t number = queue->unsaid.list[queue->unsaid.count - 1];
         struct group *group = queue->groups[number];
-        struct ref ref = group->judged ? unsaid_of(queue, group)
+        struct ref ref = group->judged ? unsaid_of(queue, group, looks)
                                        : (struct ref){ 0 };
 
         *group_out = group;
         if (!ref_is_none(ref))
             return ref;
-        (void)queue_bag_take(&queue->unsaid);
+        if (*looks > 0)
+            (void)queue_bag_take(&queue->unsaid);
     }
     return (struct ref){ 0 };
 }
 
 /* --- time --- */
 
-static int
-overdue_order(const void *left, const void *right)
-{
-    const struct overdue *a = left, *b = right;
-
-    return a->seq < b->seq ? -1 : a->seq > b->seq;
-}
-
 struct ref
 queue_overdue(struct queue *queue)
 {
-    if (!queue->overdue_sorted && queue->overdue_done < queue->overdue_count)
-        qsort(queue->overdue + queue->overdue_done,
-              queue->overdue_count - queue->overdue_done,
-              sizeof(*queue->overdue), overdue_order);
-    queue->overdue_sorted = true;
-    while (queue->overdue_done < queue->overdue_count) {
-        struct overdue next = queue->overdue[queue->overdue_done++];
+    struct due_entry entry;
 
+    while (due_take(&queue->overdue, INT64_MAX, &entry))
         if (queue_is_overdue(queue->world,
-                             world_workload(queue->world, next.ref),
-                             queue->now_ms))
-            return next.ref;
-    }
+                             world_workload(queue->world, entry.ref),
+                             queue->now_ms)) {
+            queue->last_overdue = entry;
+            return entry.ref;
+        }
     return (struct ref){ 0 };
 }
 
 void
 queue_return(struct queue *queue)
 {
-    assert(queue->overdue_done > 0);
-    queue->overdue_done--;
+    due_add(&queue->overdue, queue->last_overdue.ms, queue->last_overdue.ref);
 }
 
 int64_t

@@ -57,7 +57,8 @@ struct group {
     int64_t due_ms;          /* the reminder that is set; 0: none */
     size_t said;             /* members before it know the verdict */
     bool again;              /* some before it may not, after all */
-    bool passable;           /* others can take before it what it waits for */
+    uint32_t front; /* place among those that others can take from before
+                       they start; QUEUE_NONE */
 };
 
 struct queue;
@@ -67,8 +68,9 @@ struct queue *queue_new(struct arena *arena, const struct world *world);
 void queue_free(struct queue *queue);
 /* Marks what a step of the trail may have changed. */
 void queue_note(struct queue *queue, const struct trail_step *step);
-/* Brings the queue up to the world, after the estate was settled. */
-void queue_settle(struct queue *queue, struct estate *estate);
+/* Brings the queue up to the world, after the estate was settled; false when
+ * the slice ended before that. */
+bool queue_settle(struct queue *queue, struct estate *estate);
 
 /* The first ready group and its first member; NULL when none is ready. */
 struct group *queue_first(struct queue *queue, struct estate *estate);
@@ -82,16 +84,20 @@ size_t queue_passed(struct queue *queue, struct estate *estate,
                     const struct group *group,
                     struct ref list[QUEUE_PASSED_MAX]);
 /* A judged group with something changed around it since, whose numbers may be
- * others now though it cannot start; NULL when there is none. */
-struct group *queue_faded(struct queue *queue, const struct estate *estate);
+ * others now though it cannot start; NULL when there is none, or more_out is
+ * set: when none was found before the slice ended. */
+struct group *queue_faded(struct queue *queue, const struct estate *estate,
+                          bool *more_out);
 /*
  * The next waiting workload that has not been told its group's verdict; none
  * when all know.  group_out: its group.  When only numbers of the verdict
  * changed, these members of a group are told; to the rest, what was said
- * before is true but for the numbers.
+ * before is true but for the numbers.  looks: how many may be looked at, goes
+ * down; when none is left there may be more.
  */
 #define QUEUE_EXACT 16
-struct ref queue_unsaid(struct queue *queue, const struct group **group_out);
+struct ref queue_unsaid(struct queue *queue, const struct group **group_out,
+                        int *looks);
 
 /* Expired holds, run times that are over, old history, cards to be cut for who
  * holds them, in the order of seq.  None when there is nothing; each is given once. */

@@ -106,12 +106,14 @@ tenant_link(struct queue *queue, struct group *group, uint32_t number)
 }
 
 static void
-tenant_unlink(struct queue *queue, struct group *group)
+tenant_unlink(struct queue *queue, const struct group *group, uint32_t number)
 {
     if (group->previous != QUEUE_NONE)
         queue->groups[group->previous]->next = group->next;
     else
         queue->of_tenant[group->tenant.index].first = group->next;
+    if (queue->round.next == number)
+        queue->round.next = group->next;
     if (group->next != QUEUE_NONE)
         queue->groups[group->next]->previous = group->previous;
 }
@@ -138,6 +140,7 @@ group_begin(struct queue *queue, const struct group_key *key,
                              .members = group->members,
                              .room = group->room,
                              .told = 1,
+                             .front = QUEUE_NONE,
                              .ready = QUEUE_NONE };
     tenant_link(queue, group, number);
     queue->live_count++;
@@ -152,7 +155,8 @@ group_end(struct queue *queue, uint32_t number)
     struct group *group = queue->groups[number];
 
     queue_unready(queue, group);
-    tenant_unlink(queue, group);
+    queue_front_take(queue, group);
+    tenant_unlink(queue, group, number);
     table_remove(&queue->index, table_find(&queue->index, &any_key,
                                            &group->key, sizeof(group->key)));
     queue->abroad -= group->outlook.abroad;
@@ -171,8 +175,6 @@ leave(struct queue *queue, struct member *member)
 
     if (at < group->count)
         member_sift(queue, group, at, last);
-    if (group->passable)
-        queue->front_known = false;
     if (group->count == 0)
         group_end(queue, member->group);
     else if (group->ready != QUEUE_NONE || at == 0)
@@ -275,14 +277,8 @@ remind(struct queue *queue, struct member *member, struct ref ref,
 void
 queue_add_overdue(struct queue *queue, struct ref ref)
 {
-    if (queue->overdue_done == queue->overdue_count)
-        queue->overdue_done = queue->overdue_count = 0;
-    queue->overdue =
-        queue_grow(queue, queue->overdue, &queue->overdue_room,
-             queue->overdue_count + 1, sizeof(*queue->overdue));
-    queue->overdue[queue->overdue_count++] =
-        (struct overdue){ world_object(queue->world, ref)->seq, ref };
-    queue->overdue_sorted = false;
+    due_add(&queue->overdue, (int64_t)world_object(queue->world, ref)->seq,
+            ref);
 }
 
 /* --- filing --- */

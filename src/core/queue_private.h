@@ -4,6 +4,7 @@
 
 #include "core/queue.h"
 #include "core/table.h"
+#include "core/walk.h"
 
 /* The inside of the queue, for queue.c, queue_file.c and queue_wake.c. */
 
@@ -24,6 +25,7 @@ struct member {
 struct bag {
     uint32_t *list;
     size_t count, room;
+    size_t done; /* of the list, when it is taken from its begin */
     uint8_t *flags;
     size_t flag_room;
 };
@@ -43,23 +45,37 @@ struct queue {
         uint32_t first; /* group; QUEUE_NONE */
         uint64_t set;   /* how often something was set anew in it */
         uint64_t better; /* of its runs, when they were looked at last */
+        struct errand {
+            bool anew;    /* something was set anew in it */
+            bool runs;    /* its runs changed */
+            bool metered; /* its bindings changed */
+            bool started; /* work of it did, of this priority at least */
+            int64_t priority;
+        } errand; /* what its groups have to be asked */
     } *of_tenant; /* by index of the tenant */
     size_t tenant_room;
+    struct bag errands; /* tenants with an errand */
+    bool anew;          /* one of them has something that was set anew */
+    struct round {      /* the groups of a tenant that are being asked */
+        uint32_t next;  /* QUEUE_NONE: none */
+        struct errand errand;
+        bool better;
+    } round;
+    struct sweep { /* over all groups */
+        size_t next, left;
+        bool all, runs;
+        uint64_t better, changed; /* pools */
+    } sweep;
     uint32_t *ready; /* a heap by entry */
     size_t ready_count, ready_room;
+    struct walk load;   /* the first one, over all workloads */
     struct bag marked;  /* workloads to be filed anew */
-    struct bag tenants; /* where something was set anew */
-    struct bag metered; /* tenants whose bindings changed */
     struct bag unsaid;  /* groups with another verdict */
     struct bag rouse;   /* groups to be made ready, or whose first is another */
     struct bag late;    /* workloads that joined a judged group */
     struct due due;     /* workloads; groups as refs of no kind */
-    struct overdue {
-        uint64_t seq;
-        struct ref ref;
-    } *overdue;
-    size_t overdue_count, overdue_done, overdue_room;
-    bool overdue_sorted;
+    struct due overdue; /* workloads, by seq in place of a time */
+    struct due_entry last_overdue; /* that was given */
     /* what was there when it last looked */
     bool all_better;
     uint64_t all; /* how often something for all changed */
@@ -68,9 +84,8 @@ struct queue {
     uint64_t booked_pools; /* where something is booked anew, or not now */
     uint64_t sets;
     size_t abroad, eager; /* groups with such an outlook */
-    uint32_t front[QUEUE_PASSED_MAX]; /* first of those that are passable */
-    size_t front_count;
-    bool front_known;
+    uint32_t *front; /* those that are passable, a heap by arrival */
+    size_t front_count, front_room;
     uint32_t faded; /* where the search for faded groups goes on */
     uint64_t faded_at; /* counters when it began */
 };
@@ -81,6 +96,15 @@ void *queue_grow(struct queue *queue, void *table, size_t *room, size_t need,
                  size_t size);
 void queue_bag_add(struct queue *queue, struct bag *bag, uint32_t index);
 uint32_t queue_bag_take(struct bag *bag);
+/* The first member of a group and its right, as they are now. */
+void queue_refresh(struct queue *queue, struct estate *estate,
+                   struct group *group);
+/* Without shares, which are others with each ms. */
+bool queue_arrived_before(const struct queue_entry *a,
+                          const struct queue_entry *b);
+/* Puts a judged group among those that can be passed over; takes it out. */
+void queue_front_add(struct queue *queue, uint32_t number);
+void queue_front_take(struct queue *queue, struct group *group);
 struct queue_tenant *queue_tenant(struct queue *queue, struct ref tenant);
 struct member *queue_member(struct queue *queue, uint32_t index);
 

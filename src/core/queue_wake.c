@@ -27,12 +27,27 @@ mark_all(struct queue *queue)
     queue->all_better = true;
 }
 
+/* Makes something of a tenant's to be asked of its groups. */
+static struct errand *
+errand_of(struct queue *queue, uint32_t tenant)
+{
+    queue_bag_add(queue, &queue->errands, tenant);
+    return &queue_tenant(queue, (struct ref){ KIND_TENANT, tenant })->errand;
+}
+
+static void
+set_anew(struct queue *queue, struct ref tenant)
+{
+    errand_of(queue, tenant.index)->anew = true;
+    queue->anew = true;
+}
+
 /* Something was set anew in a tenant, or in the platform for all. */
 static void
 mark_scope(struct queue *queue, struct ref scope)
 {
     if (scope.kind == KIND_TENANT)
-        queue_bag_add(queue, &queue->tenants, scope.index);
+        set_anew(queue, scope);
     else
         mark_all(queue);
 }
@@ -54,7 +69,7 @@ mark_booking(struct queue *queue, const struct trail_step *step)
     }
     queue->booked_pools |= pools;
     if (step->scope.kind == KIND_TENANT)
-        queue_bag_add(queue, &queue->tenants, step->scope.index);
+        set_anew(queue, step->scope);
 }
 
 void
@@ -70,7 +85,7 @@ queue_note(struct queue *queue, const struct trail_step *step)
         break;
     case KIND_BINDING:
         mark_holders(queue, step->target);
-        queue_bag_add(queue, &queue->metered, step->scope.index);
+        errand_of(queue, step->scope.index)->metered = true;
         break;
     case KIND_CARD:
         mark_holders(queue, step->ref);
@@ -109,14 +124,6 @@ queue_note(struct queue *queue, const struct trail_step *step)
 
 /* --- waking --- */
 
-static void
-wake_all(struct queue *queue, struct estate *estate)
-{
-    for (size_t i = 0; i < queue->group_count; i++)
-        queue_wake(queue, estate, (uint32_t)i);
-    queue->all_better = false;
-}
-
 /* The pools as bits: where something changed, where it got better. */
 static void
 look_at_pools(struct queue *queue, const struct estate *estate,
@@ -139,13 +146,24 @@ look_at_pools(struct queue *queue, const struct estate *estate,
     memcpy(queue->bits_better, better, sizeof(better));
 }
 
+/* All groups are to be asked, from where the sweep is: all, or those that wait
+ * for one of the pools. */
+static struct sweep *
+sweep_begin(struct queue *queue)
+{
+    queue->sweep.left = queue->group_count;
+    return &queue->sweep;
+}
+
 static void
-wake_by_place(struct queue *queue, struct estate *estate)
+sweep_by_place(struct queue *queue, struct estate *estate)
 {
     uint64_t changed, better;
     bool runs = estate->runs_pulse.changed != queue->runs_changed ||
-                queue->tenants.count > 0;
+                queue->anew;
+    struct sweep *sweep;
 
+    queue->anew = false;
     queue->runs_changed = estate->runs_pulse.changed;
     look_at_pools(queue, estate, &changed, &better);
     better |= queue->booked_pools;
@@ -153,129 +171,210 @@ wake_by_place(struct queue *queue, struct estate *estate)
     if (better == 0 && (!runs || queue->abroad == 0) &&
         (changed == 0 || queue->eager == 0))
         return;
-    for (size_t i = 0; i < queue->group_count; i++) {
-        const struct outlook *outlook = &queue->groups[i]->outlook;
+    sweep = sweep_begin(queue);
+    sweep->better |= better;
+    sweep->changed |= changed;
+    sweep->runs |= runs;
+}
 
-        if ((outlook->pools & better) != 0 ||
-            (outlook->change && (outlook->pools & changed) != 0) ||
-            (runs && outlook->abroad))
-            queue_wake(queue, estate, (uint32_t)i);
+/* What units of the budget the pieces cost. */
+#define COST_ASK 1
+#define COST_LOAD 2
+#define COST_FILE 8
+#define COST_WAKE 12
+
+static bool
+sweep(struct queue *queue, struct estate *estate)
+{
+    struct sweep *sweep = &queue->sweep;
+
+    for (; sweep->left > 0; sweep->left--, sweep->next++) {
+        const struct outlook *outlook;
+        bool wake;
+
+        if (sweep->next >= queue->group_count)
+            sweep->next = 0;
+        outlook = &queue->groups[sweep->next]->outlook;
+        wake = sweep->all || (outlook->pools & sweep->better) != 0 ||
+               (outlook->change && (outlook->pools & sweep->changed) != 0) ||
+               (sweep->runs && outlook->abroad);
+        if (!budget_take(estate->budget, wake ? COST_WAKE : COST_ASK))
+            return false;
+        if (wake)
+            queue_wake(queue, estate, (uint32_t)sweep->next);
     }
+    *sweep = (struct sweep){ 0 };
+    return true;
 }
 
-/* changed: of those that look at all that changes only. */
-static void
-wake_tenant(struct queue *queue, struct estate *estate, uint32_t tenant,
-            bool better)
+static bool
+is_asked(const struct round *round, const struct group *group)
 {
-    struct ref ref = { KIND_TENANT, tenant };
+    const struct errand *errand = &round->errand;
 
-    for (uint32_t i = queue_tenant(queue, ref)->first; i != QUEUE_NONE;
-         i = queue->groups[i]->next)
-        if (better || queue->groups[i]->outlook.change)
-            queue_wake(queue, estate, i);
+    return errand->anew ||
+           (errand->runs && (round->better || group->outlook.change)) ||
+           (errand->started && (group->outlook.claims ||
+                                group->entry.priority > errand->priority)) ||
+           (errand->metered && group->outlook.timed);
 }
 
-static void
-wake_by_start(struct queue *queue, struct estate *estate,
-              const struct estate_start *start)
+static bool
+go_round(struct queue *queue, struct estate *estate)
 {
-    struct ref ref = { KIND_TENANT, start->tenant };
+    struct round *round = &queue->round;
 
-    for (uint32_t i = queue_tenant(queue, ref)->first; i != QUEUE_NONE;
-         i = queue->groups[i]->next) {
-        const struct group *group = queue->groups[i];
+    while (round->next != QUEUE_NONE) {
+        uint32_t number = round->next;
+        bool wake = is_asked(round, queue->groups[number]);
 
-        if (group->outlook.claims || group->entry.priority > start->priority)
-            queue_wake(queue, estate, i);
+        if (!budget_take(estate->budget, wake ? COST_WAKE : COST_ASK))
+            return false;
+        round->next = queue->groups[number]->next;
+        if (wake)
+            queue_wake(queue, estate, number);
     }
+    return true;
 }
 
-static void
-wake_by_time(struct queue *queue)
+/* The tenants whose runs or bindings changed, or where something was set
+ * anew. */
+static bool
+run_errands(struct queue *queue, struct estate *estate)
 {
-    struct due_entry entry;
+    while (go_round(queue, estate)) {
+        struct queue_tenant *tenant;
+        struct ref ref = { KIND_TENANT, 0 };
+        uint64_t better;
 
-    while (due_take(&queue->due, queue->now_ms, &entry)) {
-        struct member *member;
-
-        if (entry.ref.kind == KIND_NONE) {
-            struct group *group = queue->groups[entry.ref.index - 1];
-
-            if (group->due_ms == entry.ms) {
-                group->due_ms = 0;
-                queue_bag_add(queue, &queue->rouse, entry.ref.index - 1);
-            }
-            continue;
+        if (queue->errands.count == 0)
+            return true;
+        ref.index = queue_bag_take(&queue->errands);
+        tenant = queue_tenant(queue, ref);
+        better = estate_tenant(estate, ref).better;
+        queue->round = (struct round){ tenant->first, tenant->errand,
+                                     better != tenant->better };
+        if (tenant->errand.runs)
+            tenant->better = better;
+        if (tenant->errand.anew) {
+            tenant->set++;
+            queue->sets++;
         }
-        member = queue_member(queue, entry.ref.index);
-        if (member->seq == 0 || member->due_ms != entry.ms)
-            continue;
-        member->due_ms = 0;
-        mark(queue, entry.ref);
+        tenant->errand = (struct errand){ 0 };
     }
+    return false;
 }
 
-/* The tenants whose runs changed, or where something was set anew. */
+/* What the estate has found becomes errands. */
 static void
-wake_by_tenants(struct queue *queue, struct estate *estate)
+take_news(struct queue *queue, const struct estate *estate)
 {
     const struct estate_news *news = &estate->news;
 
-    for (size_t i = 0; i < news->tenant_count; i++) {
-        struct ref ref = { KIND_TENANT, news->tenants[i] };
-        struct queue_tenant *tenant = queue_tenant(queue, ref);
-        uint64_t better = estate_tenant(estate, ref).better;
+    for (size_t i = 0; i < news->tenant_count; i++)
+        errand_of(queue, news->tenants[i])->runs = true;
+    for (size_t i = 0; i < news->start_count; i++) {
+        const struct estate_start *start = &news->starts[i];
+        struct errand *errand = errand_of(queue, start->tenant);
 
-        wake_tenant(queue, estate, ref.index, better != tenant->better);
-        tenant->better = better;
-    }
-    for (size_t i = 0; i < news->start_count; i++)
-        wake_by_start(queue, estate, &news->starts[i]);
-    while (queue->tenants.count > 0) {
-        struct ref ref = { KIND_TENANT, queue_bag_take(&queue->tenants) };
-
-        queue_tenant(queue, ref)->set++;
-        queue->sets++;
-        wake_tenant(queue, estate, ref.index, true);
+        if (!errand->started || start->priority < errand->priority)
+            errand->priority = start->priority;
+        errand->started = true;
     }
 }
 
-/* What was metered counts in the months of its tenant. */
 static void
-wake_by_meters(struct queue *queue, struct estate *estate)
+remind_of(struct queue *queue, const struct due_entry *entry)
 {
-    while (queue->metered.count > 0) {
-        struct ref ref = { KIND_TENANT, queue_bag_take(&queue->metered) };
+    struct member *member;
 
-        for (uint32_t i = queue_tenant(queue, ref)->first; i != QUEUE_NONE;
-             i = queue->groups[i]->next)
-            if (queue->groups[i]->outlook.timed)
-                queue_wake(queue, estate, i);
+    if (entry->ref.kind == KIND_NONE) {
+        struct group *group = queue->groups[entry->ref.index - 1];
+
+        if (group->due_ms == entry->ms) {
+            group->due_ms = 0;
+            queue_bag_add(queue, &queue->rouse, entry->ref.index - 1);
+        }
+        return;
     }
+    member = queue_member(queue, entry->ref.index);
+    if (member->seq == 0 || member->due_ms != entry->ms)
+        return;
+    member->due_ms = 0;
+    mark(queue, entry->ref);
 }
 
-void
-queue_settle(struct queue *queue, struct estate *estate)
+static bool
+wake_by_time(struct queue *queue, struct budget *budget)
 {
-    queue->now_ms = estate->now_ms;
-    wake_by_time(queue);
-    for (size_t i = 0; i < queue->marked.count; i++) {
-        uint32_t index = queue->marked.list[i];
-        struct ref ref = { KIND_WORKLOAD, index };
+    struct due_entry entry;
 
-        queue->marked.flags[index] = 0;
-        queue_file(queue, index);
+    while (due_next(&queue->due) <= queue->now_ms) {
+        if (!budget_take(budget, COST_ASK))
+            return false;
+        (void)due_take(&queue->due, queue->now_ms, &entry);
+        remind_of(queue, &entry);
+    }
+    return true;
+}
+
+static bool
+load(struct queue *queue, struct budget *budget)
+{
+    struct ref ref;
+
+    while (!walk_is_over(&queue->load)) {
+        if (!budget_take(budget, COST_LOAD))
+            return false;
+        if (walk_next(&queue->load, queue->world, &ref))
+            mark(queue, ref);
+    }
+    return true;
+}
+
+static bool
+file_marked(struct queue *queue, struct budget *budget)
+{
+    struct bag *marked = &queue->marked;
+
+    for (; marked->done < marked->count; marked->done++) {
+        struct ref ref = { KIND_WORKLOAD, marked->list[marked->done] };
+
+        if (!budget_take(budget, COST_FILE))
+            return false;
+        marked->flags[ref.index] = 0;
+        queue_file(queue, ref.index);
         if (queue_is_overdue(queue->world, world_workload(queue->world, ref),
                              queue->now_ms))
             queue_add_overdue(queue, ref);
     }
-    queue->marked.count = 0;
-    while (queue->rouse.count > 0)
+    marked->done = marked->count = 0;
+    return true;
+}
+
+static bool
+rouse(struct queue *queue, struct estate *estate)
+{
+    while (queue->rouse.count > 0) {
+        if (!budget_take(estate->budget, COST_WAKE))
+            return false;
         queue_wake(queue, estate, queue_bag_take(&queue->rouse));
+    }
+    return true;
+}
+
+bool
+queue_settle(struct queue *queue, struct estate *estate)
+{
+    queue->now_ms = estate->now_ms;
+    take_news(queue, estate);
+    if (!load(queue, estate->budget) ||
+        !wake_by_time(queue, estate->budget) ||
+        !file_marked(queue, estate->budget) || !rouse(queue, estate))
+        return false;
     if (queue->all_better)
-        wake_all(queue, estate);
-    wake_by_place(queue, estate);
-    wake_by_tenants(queue, estate);
-    wake_by_meters(queue, estate);
+        sweep_begin(queue)->all = true;
+    queue->all_better = false;
+    sweep_by_place(queue, estate);
+    return sweep(queue, estate) && run_errands(queue, estate);
 }

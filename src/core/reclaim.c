@@ -441,6 +441,8 @@ name_victims(struct search *search, struct reclaim_victim *victims,
         count_victim(search, &next->victim, 1);
         if (fits(search, placement))
             return count;
+        if (budget_is_late(search->estate->budget))
+            break;
         /* To ask this is dear, and few victims are mostly enough. */
         if (count == FEW_VICTIMS && !could_fit(search))
             break;

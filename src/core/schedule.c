@@ -12,8 +12,11 @@
 #include "core/queue.h"
 #include "core/reservation.h"
 
-/* Groups that are looked at in one step. */
-#define LOOKS_MAX 16
+/* What is done in one step, in units of the budget; of that one look. */
+#define SLICE 8000
+#define COST_LOOK 200
+/* Members that are asked whether they know what their group was told. */
+#define TOLD_MAX 1024
 /* Waiting workloads whose reasons go into one set. */
 #define REASONS_MAX 64
 /* Finished workloads that leave in one set. */
@@ -29,6 +32,8 @@
 #define DECISIONS_MAX 16
 
 struct scheduler {
+    struct budget budget;
+    int64_t slice; /* 0: SLICE */
     struct arena *arena; /* of the estate and the queue */
     struct estate *estate;
     struct queue *queue;
@@ -40,6 +45,7 @@ struct scheduler {
     struct ref pending;  /* what the last set changes first, or none */
     size_t decisions;    /* since something came from outside */
     bool more;           /* the last step stopped before its end */
+    bool looking;        /* in the midst of a look */
     uint64_t reserved_position; /* in the trail, when reservations were */
     int64_t reserved_due_ms;    /* looked at, and when next */
     struct expect_news news;    /* submissions since it last learnt */
@@ -64,6 +70,7 @@ forget(struct scheduler *scheduler)
     /* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): cleared with all the rest */
     free(scheduler->news.flags);
     *scheduler = (struct scheduler){ .last = scheduler->last,
+                                      .slice = scheduler->slice,
                                       .looks = scheduler->looks };
 }
 
@@ -108,6 +115,12 @@ schedule_is_settled(const struct scheduler *scheduler)
            scheduler->decisions < decisions_max(scheduler);
 }
 
+void
+schedule_set_slice(struct scheduler *scheduler, int64_t units)
+{
+    scheduler->slice = units;
+}
+
 bool
 schedule_has_more(const struct scheduler *scheduler)
 {
@@ -147,31 +160,43 @@ can_follow(const struct scheduler *scheduler, const struct world *world,
            scheduler->position <= trail_end(world);
 }
 
-/* Brings estate and queue up to the world; new ones when they cannot follow. */
 static void
+begin_anew(struct scheduler *scheduler, const struct world *world,
+           int64_t now_ms)
+{
+    forget(scheduler);
+    scheduler->arena = arena_new();
+    scheduler->estate = estate_begin(scheduler->arena, world, now_ms,
+                                     &scheduler->budget);
+    place_index_on(scheduler->estate);
+    scheduler->queue = queue_new(scheduler->arena, world);
+    expect_news_begin(&scheduler->news, world);
+    scheduler->position = trail_end(world);
+}
+
+/* Brings estate and queue up to the world; new ones when they cannot follow.
+ * False when the slice ended before that. */
+static bool
 follow(struct scheduler *scheduler, const struct world *world, int64_t now_ms)
 {
-    uint64_t end = trail_end(world);
-
-    if (!can_follow(scheduler, world, now_ms)) {
-        forget(scheduler);
-        scheduler->arena = arena_new();
-        scheduler->estate = estate_new(scheduler->arena, world, now_ms);
-        place_index_on(scheduler->estate);
-        scheduler->queue = queue_new(scheduler->arena, world);
-        expect_news_begin(&scheduler->news, world);
-        scheduler->position = end;
-    }
-    for (; scheduler->position < end; scheduler->position++) {
+    if (!can_follow(scheduler, world, now_ms))
+        begin_anew(scheduler, world, now_ms);
+    scheduler->budget = (struct budget){
+        .left = scheduler->slice > 0 ? scheduler->slice : SLICE
+    };
+    for (; scheduler->position < trail_end(world); scheduler->position++) {
         const struct trail_step *step =
             trail_at(world, scheduler->position);
 
+        if (!budget_take(&scheduler->budget,
+                         estate_note_cost(scheduler->estate, step)))
+            return false;
         estate_note(scheduler->estate, step);
         queue_note(scheduler->queue, step);
         expect_news_note(&scheduler->news, world, step);
     }
-    estate_settle(scheduler->estate, now_ms);
-    queue_settle(scheduler->queue, scheduler->estate);
+    return estate_settle(scheduler->estate, now_ms) &&
+           queue_settle(scheduler->queue, scheduler->estate);
 }
 
 /* What shapes could be at all is remembered until nodes or cards change. */
@@ -303,8 +328,10 @@ carry_out(struct scheduler *scheduler, struct changes *changes,
     }
 }
 
-/* Looks at the first member of a group.  True when something was decided. */
-static bool
+enum looked { LOOKED_WAIT, LOOKED_DECIDED, LOOKED_LATER };
+
+/* Looks at the first member of a group. */
+static enum looked
 look_at(struct scheduler *scheduler, struct changes *changes,
         struct group *group)
 {
@@ -312,20 +339,25 @@ look_at(struct scheduler *scheduler, struct changes *changes,
         changes->world, (struct ref){ KIND_WORKLOAD, group->members[0] });
     struct evaluation evaluation = { 0 };
 
-    scheduler->looks++;
+    if (!scheduler->looking)
+        place_index_keep(scheduler->estate);
     evaluate_workload(gate_of(scheduler), scheduler->estate, workload,
                       changes->arena, &evaluation);
+    scheduler->looking = evaluation.act == ACT_LATER;
+    if (scheduler->looking)
+        return LOOKED_LATER;
+    scheduler->looks++;
     if (evaluation.act != ACT_WAIT) {
         carry_out(scheduler, changes, group, workload, &evaluation);
-        return true;
+        return LOOKED_DECIDED;
     }
     if (evaluation.drop) { /* then it is looked at again, as one of others */
         put_reason(changes, workload, &evaluation);
         decided(scheduler, SCHEDULE_REASON, workload->object.self, 0);
-        return true;
+        return LOOKED_DECIDED;
     }
     queue_judge(scheduler->queue, scheduler->estate, group, &evaluation);
-    return false;
+    return LOOKED_WAIT;
 }
 
 /* Bindings and instances are history: they leave the memory, not the store. */
@@ -432,15 +464,19 @@ tells_other(const struct scheduler *scheduler, const struct workload *workload,
                : reason_is_other(workload, verdict);
 }
 
-/* Tells waiting work what its group was told. */
+/* Tells waiting work what its group was told.  How many are asked at once does
+ * not depend on the slice: what is told together is one decision.  True when
+ * some were told, or more have to be asked. */
 static bool
 step_reasons(struct scheduler *scheduler, struct changes *changes)
 {
     const struct group *group;
     struct ref ref = { 0 };
+    int looks = TOLD_MAX;
 
     while (changes->count < REASONS_MAX &&
-           !ref_is_none(ref = queue_unsaid(scheduler->queue, &group))) {
+           !ref_is_none(ref = queue_unsaid(scheduler->queue, &group,
+                                           &looks))) {
         const struct workload *workload =
             world_workload(changes->world, ref);
 
@@ -448,22 +484,50 @@ step_reasons(struct scheduler *scheduler, struct changes *changes)
             reason_put(change_update(changes, ref), &group->verdict,
                        changes->context.now_ms);
     }
+    (void)budget_take(&scheduler->budget, TOLD_MAX - looks);
     if (change_is_empty(changes))
-        return false;
+        return looks <= 0;
     decided(scheduler, SCHEDULE_REASON,
             changes->count == 1 ? changes->list[0].ref : (struct ref){ 0 }, 0);
     return true;
 }
 
-/* Numbers in verdicts that stand may be others by now. */
+
+/* Looks at groups in their order, until something is decided or the slice is
+ * over; when none is ready, tells what was found out, then looks at those whose
+ * numbers may be others by now though they cannot start. */
 static bool
-step_faded(struct scheduler *scheduler, struct changes *changes,
-           struct group *group)
+step_queue(struct scheduler *scheduler, struct changes *changes)
 {
-    if (!look_at(scheduler, changes, group))
-        return false;
-    scheduler->surprises++;
-    return true;
+    struct queue *queue = scheduler->queue;
+
+    while (scheduler->budget.left > 0) {
+        struct group *group = queue_first(queue, scheduler->estate);
+        bool faded = group == NULL, more = false;
+        enum looked looked;
+
+        if (faded && step_reasons(scheduler, changes)) {
+            if (!change_is_empty(changes))
+                return true;
+            continue;
+        }
+        if (faded)
+            group = queue_faded(queue, scheduler->estate, &more);
+        if (group == NULL) {
+            scheduler->more = more;
+            return false;
+        }
+        looked = look_at(scheduler, changes, group);
+        (void)budget_take(&scheduler->budget, COST_LOOK);
+        if (looked == LOOKED_DECIDED) {
+            scheduler->surprises += faded;
+            return true;
+        }
+        if (looked == LOOKED_LATER)
+            break;
+    }
+    scheduler->more = true;
+    return false;
 }
 
 /* Puts one decision into the set; false when there is none, or not yet. */
@@ -471,8 +535,6 @@ static bool
 step(struct scheduler *scheduler, struct changes *changes)
 {
     struct queue *queue = scheduler->queue;
-    struct estate *estate = scheduler->estate;
-    struct group *group;
     struct ref overdue;
 
     if (expect_is_due(changes->world, &scheduler->news)) {
@@ -491,20 +553,7 @@ step(struct scheduler *scheduler, struct changes *changes)
         return false;
     if (step_reservations(scheduler, changes))
         return true;
-    for (int looks = 0; looks < LOOKS_MAX; looks++) {
-        if ((group = queue_first(queue, estate)) != NULL) {
-            if (look_at(scheduler, changes, group))
-                return true;
-        } else if (step_reasons(scheduler, changes)) {
-            return true;
-        } else if ((group = queue_faded(queue, estate)) == NULL) {
-            return false;
-        } else if (step_faded(scheduler, changes, group)) {
-            return true;
-        }
-    }
-    scheduler->more = true;
-    return false;
+    return step_queue(scheduler, changes);
 }
 
 /* A decision that was not applied: what it was about has to come up again.
@@ -532,8 +581,11 @@ schedule_step(struct scheduler *scheduler, struct changes *changes)
         scheduler->decisions = 0;
     scheduler->pending = (struct ref){ 0 };
     scheduler->more = false;
-    follow(scheduler, changes->world, changes->context.now_ms);
     scheduler->generation = generation;
+    if (!follow(scheduler, changes->world, changes->context.now_ms)) {
+        scheduler->more = true;
+        return false;
+    }
     if (!step(scheduler, changes))
         return false;
     for (size_t i = changes->count; i > 0; i--)
@@ -554,6 +606,7 @@ compare_verdicts(struct scheduler *scheduler, struct arena *arena)
 {
     const struct world *world = scheduler->estate->world;
 
+    scheduler->budget = (struct budget){ .left = BUDGET_ALL };
     world_each(world, KIND_WORKLOAD, ref) {
         const struct group *group = queue_group(scheduler->queue, ref);
         struct evaluation evaluation = { 0 };

@@ -22,6 +22,9 @@ void scheduler_free(struct scheduler *scheduler);
  * false when it has found none.  A set that is dropped instead of applied only
  * makes the next step start over. */
 bool schedule_step(struct scheduler *scheduler, struct changes *changes);
+/* How much is done in one step, in units of budget.h (0: as shipped, about a
+ * millisecond).  It says when decisions come and not which: for tests. */
+void schedule_set_slice(struct scheduler *scheduler, int64_t units);
 /* Did the last step stop before it had looked at all?  A step is short; the
  * caller goes on when it has time. */
 bool schedule_has_more(const struct scheduler *scheduler);
