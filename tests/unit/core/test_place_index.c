@@ -20,7 +20,8 @@ struct yard {
     struct estate *estate; /* with the index; follows the world */
     struct arena *arena;
     uint64_t position, random;
-    int64_t found, refused, indexed;
+    int64_t found, refused, indexed, slices;
+    struct budget budget; /* of the estate */
 };
 
 static uint64_t
@@ -81,7 +82,7 @@ setup(struct yard *y, uint64_t seed)
     put_tenants(y);
     set_apart(y, y->tenants[3], true);
     y->arena = arena_new();
-    y->estate = estate_new(y->arena, scene->world, scene->now_ms);
+    y->estate = estate_begin(y->arena, scene->world, scene->now_ms, &y->budget);
     place_index_on(y->estate);
     y->position = trail_end(scene->world);
 }
@@ -98,7 +99,9 @@ follow(struct yard *y)
 {
     while (y->position < trail_end(y->scene.world))
         estate_note(y->estate, trail_at(y->scene.world, y->position++));
-    estate_settle(y->estate, y->scene.now_ms);
+    do
+        y->budget = (struct budget){ .left = 1 + (int64_t)below(y, 60) };
+    while (!estate_settle(y->estate, y->scene.now_ms));
 }
 
 /* --- what happens --- */
@@ -245,6 +248,24 @@ assert_same_place(const struct estate *a, const struct placement *x,
     }
 }
 
+/* Asks until the index is whole. */
+static bool
+find_in_slices(struct yard *y, const struct place_request *request,
+               enum place_when when, struct arena *arena,
+               struct placement *placement, struct place_tally *tally)
+{
+    bool found;
+
+    place_index_keep(y->estate);
+    do {
+        y->budget = (struct budget){ .left = 1 + (int64_t)below(y, 100) };
+        found = place_find(y->estate, request, when, arena, placement, tally);
+        y->slices++;
+        assert_false(found && y->budget.late);
+    } while (y->budget.late);
+    return found;
+}
+
 static void
 ask(struct yard *y, const struct estate *fresh, struct arena *arena)
 {
@@ -274,9 +295,14 @@ ask(struct yard *y, const struct estate *fresh, struct arena *arena)
         request.bars[0] = (struct quota_bar){ "", "h100" };
         request.bar_count = 1;
     }
+    if (below(y, 4) == 0) { /* a piece of the index, and the rest perhaps later */
+        y->budget = (struct budget){ .left = 1 };
+        (void)place_find(y->estate, &request, when, arena, &here, &with);
+    }
+    found = find_in_slices(y, &request, when, arena, &here, &with);
+    y->budget = (struct budget){ .left = BUDGET_ALL };
     y->indexed += place_index_find(y->estate, &request, when, arena, &best,
-                                   &with);
-    found = place_find(y->estate, &request, when, arena, &here, &with);
+                                   &with) == PLACE_INDEX_FOUND;
     assert_int_equal(found, place_find(fresh, &request, when, arena, &there,
                                        &without));
     assert_same_tally(&with, &without);
@@ -328,7 +354,7 @@ compare(struct yard *y)
 static void
 the_index_finds_what_a_scan_finds(void **state)
 {
-    int64_t found = 0, refused = 0, indexed = 0;
+    int64_t found = 0, refused = 0, indexed = 0, slices = 0;
 
     (void)state;
     for (uint64_t seed = 1; seed <= 6; seed++) {
@@ -343,11 +369,13 @@ the_index_finds_what_a_scan_finds(void **state)
         found += y.found;
         refused += y.refused;
         indexed += y.indexed;
+        slices += y.slices;
         teardown(&y);
     }
     assert_true(found > 1000);
     assert_true(refused > 1000);
     assert_int_equal(indexed, found + refused);
+    assert_true(slices > found + refused + 1000); /* some took several */
 }
 
 /* All of its nodes but one are closed; there it has one of two cards. */
@@ -373,6 +401,7 @@ a_tenant_apart_finds_room_beside_its_own_work(void **state)
                                                 .priority = y.low });
     set_apart(&y, y.tenants[3], true);
     follow(&y);
+    y.budget.left = BUDGET_ALL;
     request = (struct place_request){
         .tenant = y.tenants[3],
         .pool = y.pools[0],
