@@ -20,6 +20,8 @@
 # make soak-crash      the same with 1,000 kills at random moments
 # make test-mutants    planted faults, which tests/crash must find
 # BUILD=debug|release|asan|tsan|fuzz|cov|crash   CC=gcc|clang
+# Without make's own rules, which it would try for each header anew.
+MAKEFLAGS += --no-builtin-rules
 BUILD ?= debug
 CC    ?= gcc
 ifeq ($(origin CC),default)
