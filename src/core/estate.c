@@ -82,6 +82,14 @@ estate_site(const struct estate *estate, struct ref node)
                : ESTATE_NONE;
 }
 
+uint64_t
+estate_part_bit(const struct estate *estate, uint32_t part)
+{
+    const struct site *site = &estate->sites[estate->parts[part].site];
+
+    return UINT64_C(1) << ((part - site->first) % 63);
+}
+
 struct estate_pulse
 estate_pool(const struct estate *estate, struct ref pool)
 {
@@ -442,6 +450,8 @@ begin(struct arena *arena, const struct world *world, int64_t now_ms)
     due_init(&inside->due, arena);
     estate->touched =
         arena_alloc(arena, ESTATE_TOUCHED * sizeof(*estate->touched));
+    estate->touched_parts =
+        arena_alloc(arena, ESTATE_TOUCHED * sizeof(*estate->touched_parts));
     read_platform(estate);
     world_each(world, KIND_NODE, ref)
         add_site(estate, ref);

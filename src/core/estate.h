@@ -91,6 +91,7 @@ struct run {
     bool fixed;   /* not preemptible, or lost: no victim */
     /* what it adds to the ledgers */
     bool promised, gives_back;
+    uint32_t stays; /* live instances and bindings, leaving ones too */
     struct ref first_hold; /* of its nomination, or none */
     uint64_t charged; /* a digest of that */
     uint32_t next, previous; /* of the tenant; ESTATE_NONE at the ends */
@@ -99,10 +100,18 @@ struct run {
 };
 
 /* How often something changed since the estate was made: whoever remembers the
- * number knows whether there is anything new.  better: so that work which did
- * not fit may fit now; the rest only takes. */
+ * number knows whether there is anything new. */
 struct estate_pulse {
-    uint64_t changed, better;
+    uint64_t changed;
+    /* so that work which did not fit may fit now; the rest only takes.  Of a
+     * pool: places for work that nothing there is kept for.  Of runs: quota
+     * was given back. */
+    uint64_t better;
+    /* Of runs. */
+    uint64_t leaving; /* something is sure to be given back */
+    uint64_t more;    /* somebody uses more than before, or may be stopped */
+    uint64_t back;    /* of those, without having asked for it: what was
+                         sure to be given back stays */
 };
 
 /* What the last estate_settle has found, or those that took several slices. */
@@ -113,6 +122,7 @@ struct estate_news {
                              preemptible again */
         uint32_t tenant;
         int64_t priority;
+        bool nominated; /* only that */
     } *starts;
     size_t start_count, start_room;
 };
@@ -141,8 +151,13 @@ struct estate {
      * looking at the sites touched[i % ESTATE_TOUCHED] for i from n on.  When
      * touched_count - n > ESTATE_TOUCHED some are forgotten: make it anew.
      * New sites are in it too.  Trials (gain, own) are not.
+     *
+     * touched_parts: which parts of the site, as bits (estate_part_bit); for
+     * whoever has something there, ESTATE_ITSELF: the node, other than that
+     * somebody takes or gets CPU and memory of it.
      */
     uint32_t *touched;
+    uint64_t *touched_parts;
     uint64_t touched_count;
     struct expect *expect; /* work that is expected; NULL: nothing yet */
     int64_t expect_upto;   /* the platform's, when it was read */
@@ -165,6 +180,7 @@ struct estate {
 
 #define ESTATE_NONE UINT32_MAX
 #define ESTATE_TOUCHED 65536
+#define ESTATE_ITSELF (UINT64_C(1) << 63)
 
 /* Everything lives in the arena, which grows no further than the world does. */
 struct estate *estate_new(struct arena *arena, const struct world *world,
@@ -190,6 +206,9 @@ bool estate_is_true(const struct estate *estate, const char **where_out);
 uint32_t estate_part(const struct estate *estate, struct ref card);
 uint32_t estate_site(const struct estate *estate, struct ref node);
 uint32_t estate_run(const struct estate *estate, struct ref workload);
+/* The bit of a site's part among those that were touched; with very many parts
+ * several have the same. */
+uint64_t estate_part_bit(const struct estate *estate, uint32_t part);
 /* The first run of a tenant; run.next leads on, in no order. */
 uint32_t estate_first_run(const struct estate *estate, struct ref tenant);
 /* The counters of a pool's places, of a tenant's runs. */

@@ -131,10 +131,11 @@ add_use(struct estate *estate, struct run *run, const struct use *use)
     run->uses[run->count++] = *use;
 }
 
-/* Adds up an instance's bindings; with a run, they become its uses. */
+/* Adds up an instance's bindings; when it stays they become uses. */
 static void
 add_bindings(struct estate *estate, const struct instance *instance,
-             struct demand *demand, struct run *run, uint32_t site)
+             struct demand *demand, struct run *run, bool leaves,
+             uint32_t site)
 {
     world_each_child(estate->world, KIND_BINDING, instance->object.self, ref) {
         const struct binding *binding = world_binding(estate->world, ref);
@@ -144,12 +145,15 @@ add_bindings(struct estate *estate, const struct instance *instance,
                            .milli = binding->milli,
                            .memory_mib = binding->memory_mib };
 
-        if (binding->to_ms != 0 || part == ESTATE_NONE)
+        if (binding->to_ms != 0)
+            continue;
+        run->stays++;
+        if (part == ESTATE_NONE)
             continue;
         use.profile = estate_cut_slice(&estate->parts[part], binding->slice,
                                        &use.start);
         quota_demand_binding(binding, demand);
-        if (run != NULL)
+        if (!leaves)
             add_use(estate, run, &use);
     }
 }
@@ -168,9 +172,10 @@ derive_instance(struct estate *estate, struct run *run,
     struct demand demand = { 0 };
     int64_t due_ms;
 
+    run->stays++;
     if (estate_is_leaving(estate, instance, &due_ms)) {
         quota_demand_instance(estate->world, instance, &demand);
-        add_bindings(estate, instance, &demand, NULL, site);
+        add_bindings(estate, instance, &demand, run, true, site);
         charge(estate, run, &demand, true);
         run->gives_back = true;
         return true;
@@ -178,7 +183,7 @@ derive_instance(struct estate *estate, struct run *run,
     if (site != ESTATE_NONE) {
         quota_demand_instance(estate->world, instance, &run->demand);
         add_use(estate, run, &use);
-        add_bindings(estate, instance, &run->demand, run, site);
+        add_bindings(estate, instance, &run->demand, run, false, site);
     }
     return false;
 }
@@ -302,13 +307,23 @@ has_started(const struct run *old, const struct run *new)
     return new->live && !old->live && !new->leaving;
 }
 
-/* Is anything of a limit or guarantee given back, or sure to be? */
+/* Is anything of a limit or guarantee given back? */
 static bool
-run_is_better(const struct run *old, const struct run *new)
+gives(const struct run *old, const struct run *new)
 {
-    if ((old->live && !new->live) ||
-        (old->promised && !new->promised && !has_started(old, new)) ||
-        (new->leaving && !old->leaving) ||
+    bool promise = new->charged != old->charged && old->promised;
+
+    return (old->live && !new->live) || new->stays < old->stays ||
+           (!has_started(old, new) &&
+            ((old->promised && !new->promised) ||
+             (promise && new->promised)));
+}
+
+/* Is anything sure to be given back that was not? */
+static bool
+leaves(const struct run *old, const struct run *new)
+{
+    if ((new->leaving && !old->leaving) ||
         (new->charged != old->charged && !has_started(old, new) &&
          (!new->promised || old->promised)))
         return true;
@@ -319,12 +334,32 @@ run_is_better(const struct run *old, const struct run *new)
 }
 
 static bool
+uses_more(const struct run *old, const struct run *new)
+{
+    for (int i = 0; i < DIMENSION_COUNT && new->count > 0; i++)
+        if (new->demand.of[i] > old->demand.of[i])
+            return true;
+    return false;
+}
+
+/* Could it be a victim where it could not before, or make others one? */
+static bool
+is_more(const struct run *old, const struct run *new)
+{
+    return has_started(old, new) || uses_more(old, new) ||
+           (old->fixed && !new->fixed) || (old->leaving && !new->leaving) ||
+           old->priority != new->priority ||
+           !ref_equal(old->demand.project, new->demand.project) ||
+           !ref_equal(old->demand.pool, new->demand.pool);
+}
+
+static bool
 is_same(const struct run *old, const struct run *new)
 {
     return old->live == new->live && old->leaving == new->leaving &&
            old->fixed == new->fixed && old->promised == new->promised &&
            old->gives_back == new->gives_back &&
-           old->charged == new->charged &&
+           old->charged == new->charged && old->stays == new->stays &&
            old->priority == new->priority && old->count == new->count &&
            ref_equal(old->demand.project, new->demand.project) &&
            ref_equal(old->demand.pool, new->demand.pool) &&
@@ -332,29 +367,40 @@ is_same(const struct run *old, const struct run *new)
 }
 
 static void
+count(struct estate_pulse *pulse, const struct run *old,
+      const struct run *new)
+{
+    bool more = !ref_is_none(new->workload) && is_more(old, new);
+
+    pulse->changed++;
+    pulse->better += gives(old, new);
+    pulse->leaving += leaves(old, new);
+    pulse->more += more;
+    pulse->back += more && !has_started(old, new) && uses_more(old, new);
+}
+
+static void
 tell(struct estate *estate, struct ref tenant, const struct run *old,
      const struct run *new)
 {
     struct estate_news *news = &estate->news;
-    bool better = run_is_better(old, new);
+    bool nominated = new->promised && !old->promised;
+    bool started = has_started(old, new) || (!new->fixed && old->fixed);
 
     if (is_same(old, new))
         return;
     estate->tenants =
         estate_grow(estate, estate->tenants, &estate->tenant_room,
                     (size_t)tenant.index + 1, sizeof(*estate->tenants));
-    estate->tenants[tenant.index].changed++;
-    estate->tenants[tenant.index].better += better;
-    estate->runs_pulse.changed++;
-    estate->runs_pulse.better += better;
+    count(&estate->tenants[tenant.index], old, new);
+    count(&estate->runs_pulse, old, new);
     estate_mark(estate, &estate->inside->tenants, tenant.index);
-    if (!has_started(old, new) && (!new->promised || old->promised) &&
-        (new->fixed || !old->fixed))
+    if (!started && !nominated)
         return;
     news->starts = estate_grow(estate, news->starts, &news->start_room,
                                news->start_count + 1, sizeof(*news->starts));
     news->starts[news->start_count++] =
-        (struct estate_start){ tenant.index, new->priority };
+        (struct estate_start){ tenant.index, new->priority, !started };
 }
 
 void

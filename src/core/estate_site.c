@@ -6,8 +6,10 @@
 /* Sites: what is free on a node, derived from its objects as a whole. */
 
 static void
-touch(struct estate *estate, uint32_t number, struct ref pool, bool better)
+touch(struct estate *estate, uint32_t number, uint64_t parts, struct ref pool,
+      bool better)
 {
+    estate->touched_parts[estate->touched_count % ESTATE_TOUCHED] = parts;
     estate->touched[estate->touched_count++ % ESTATE_TOUCHED] = number;
     estate->pools =
         estate_grow(estate, estate->pools, &estate->pool_room,
@@ -245,38 +247,118 @@ list_cards(const struct estate *estate, struct ref node, struct arena *scratch,
     return parts;
 }
 
+/* --- does it get better? ---
+ *
+ * For work that holds nothing here: what is kept for others is no place, now or
+ * when all that is being stopped has given back.  Whoever holds something
+ * looks at each change of the site (queue_watch.c). */
+
+/* Is there more of what can be negative: more kept than there is yet? */
+static bool
+grows(int64_t old, int64_t new)
+{
+    return new > 0 && new > old;
+}
+
+struct room {
+    int64_t milli, memory_mib;
+};
+
+static struct room
+room_now(const struct part *part)
+{
+    return (struct room){
+        1000 - part->used_milli - part->held_milli,
+        part->memory_mib - part->used_memory_mib - part->held_memory_mib
+    };
+}
+
+static struct room
+room_soon(const struct part *part)
+{
+    struct room room = room_now(part);
+
+    room.milli += part->leaving_milli;
+    room.memory_mib += part->leaving_memory_mib;
+    return room;
+}
+
+static bool
+room_grows(struct room old, struct room new)
+{
+    return grows(old.milli, new.milli) ||
+           (new.milli > 0 && grows(old.memory_mib, new.memory_mib));
+}
+
+/* Units of slices that are taken now, or for good. */
+static uint32_t
+taken(const struct cut *cut, bool soon)
+{
+    return (cut->used.taken & (soon ? ~cut->leaving.taken : ~0U)) |
+           cut->held.taken;
+}
+
+/* What else a card has few of. */
+static bool
+has_engines(const struct cut *old, const struct cut *new, int soon)
+{
+#define SUM(cut, of)                                                          \
+    ((cut)->used.of + (cut)->held.of - (soon != 0 ? (cut)->leaving.of : 0))
+    return SUM(new, compute) < SUM(old, compute) ||
+           SUM(new, media) < SUM(old, media) ||
+           SUM(new, all) < SUM(old, all) ||
+           SUM(new, engines) < SUM(old, engines);
+#undef SUM
+}
+
 static bool
 cut_is_better(const struct cut *old, const struct cut *new)
 {
-    uint32_t taken = old->used.taken | old->held.taken;
-
-    return old->card != new->card || old->on != new->on ||
-           (taken & ~(new->used.taken | new->held.taken)) != 0 ||
-           (new->leaving.taken & ~old->leaving.taken) != 0;
+    if (old->card != new->card || old->on != new->on)
+        return true;
+    for (int soon = 0; soon < 2; soon++)
+        if ((taken(old, soon != 0) & ~taken(new, soon != 0)) != 0 ||
+            has_engines(old, new, soon))
+            return true;
+    return false;
 }
 
-/* Could the part take anything now that it could not before?  Taking alone
- * makes nothing better, nor does a start from a hold. */
+/* Could others get anything of it, now or soon? */
 static bool
-part_is_better(const struct part *old, const struct part *new)
+is_open(const struct part *part)
 {
-    int64_t milli = old->used_milli + old->held_milli;
-    int64_t memory = old->used_memory_mib + old->held_memory_mib;
+    return room_soon(part).milli > 0 || part->cut.on ||
+           part->cut.held.count > 0;
+}
 
-    return new->used_milli + new->held_milli < milli ||
-           new->used_memory_mib + new->held_memory_mib < memory ||
-           new->used_milli < old->used_milli ||
-           new->leaving_milli > old->leaving_milli ||
-           new->leaving_memory_mib > old->leaving_memory_mib ||
-           new->health != old->health || new->handover != old->handover ||
-           new->missing != old->missing || new->foreign != old->foreign ||
+/* Does it differ in what may be for some and not for others? */
+static bool
+suits_others(const struct part *old, const struct part *new)
+{
+    return new->handover != old->handover ||
            !ref_equal(new->last_tenant, old->last_tenant) ||
-           new->memory_mib != old->memory_mib || new->island != old->island ||
-           new->model != old->model || cut_is_better(&old->cut, &new->cut) ||
            (!ref_is_none(old->tenant) &&
             !ref_equal(old->tenant, new->tenant)) ||
            (new->held_milli > 0 && !ref_is_none(old->hold_tenant) &&
             !ref_equal(old->hold_tenant, new->hold_tenant));
+}
+
+/* Could the part take anything now that it could not before?  Taking alone
+ * makes nothing better, nor does a start from a hold, nor what is given back
+ * to whom it is kept for. */
+static bool
+part_is_better(const struct part *old, const struct part *new)
+{
+    bool failed = old->handover == HANDOVER_FAILED;
+
+    return room_grows(room_now(old), room_now(new)) ||
+           room_grows(room_soon(old), room_soon(new)) ||
+           new->health != old->health ||
+           (new->handover == HANDOVER_FAILED) != failed ||
+           new->missing != old->missing || new->foreign != old->foreign ||
+           new->memory_mib != old->memory_mib || new->island != old->island ||
+           new->model != old->model || cut_is_better(&old->cut, &new->cut) ||
+           (is_open(new) && suits_others(old, new));
 }
 
 static bool
@@ -286,23 +368,73 @@ is_other_shape(const struct part *old, const struct part *new)
            new->island != old->island;
 }
 
+/* A node's CPU and memory make nothing better without a card: one that is open
+ * now, or one that will be, for whoever it is kept. */
 static bool
-site_is_better(const struct site *old, const struct site *new)
+has_more(const struct site *old, const struct site *new,
+         const struct part *parts)
 {
-    return new->used_cpu + new->held_cpu < old->used_cpu + old->held_cpu ||
-           new->used_memory + new->held_memory <
-               old->used_memory + old->held_memory ||
-           new->leaving_cpu > old->leaving_cpu ||
-           new->leaving_memory > old->leaving_memory ||
+    int64_t cpu = new->cpu_milli - new->used_cpu - new->held_cpu;
+    int64_t memory = new->memory_mib - new->used_memory - new->held_memory;
+    int64_t old_cpu = old->cpu_milli - old->used_cpu - old->held_cpu;
+    int64_t old_memory =
+        old->memory_mib - old->used_memory - old->held_memory;
+    bool now = grows(old_cpu, cpu) || grows(old_memory, memory);
+    bool soon = grows(old_cpu + old->leaving_cpu, cpu + new->leaving_cpu) ||
+                grows(old_memory + old->leaving_memory,
+                      memory + new->leaving_memory);
+
+    for (size_t i = 0; (now || soon) && i < new->count; i++) {
+        const struct part *part = &parts[i];
+        bool cut = part->cut.on || part->cut.held.count > 0;
+
+        if ((now && (cut || room_now(part).milli > 0)) ||
+            (soon && (cut || room_soon(part).milli + part->held_milli > 0)))
+            return true;
+    }
+    return false;
+}
+
+/* Whose instances are there, of those who do not share a node? */
+static bool
+has_others(const struct site *old, const struct site *new)
+{
+    return (!new->shared &&
+            (old->shared || (!ref_is_none(old->tenant) &&
+                             !ref_equal(old->tenant, new->tenant)))) ||
+           (!new->secluded_more &&
+            (old->secluded_more ||
+             (!ref_is_none(old->secluded) &&
+              !ref_equal(old->secluded, new->secluded))));
+}
+
+static bool
+site_is_better(const struct site *old, const struct site *new,
+               const struct part *parts)
+{
+    return has_more(old, new, parts) || has_others(old, new) ||
            new->state != old->state || new->fresh != old->fresh ||
            new->cpu_milli != old->cpu_milli ||
+           new->memory_mib != old->memory_mib || new->leaf != old->leaf;
+}
+
+/* Could it concern whoever has something there?  What others take was there
+ * beside it. */
+static bool
+is_other_itself(const struct site *old, const struct site *new)
+{
+    return new->state != old->state || new->fresh != old->fresh ||
+           new->cpu_milli != old->cpu_milli ||
            new->memory_mib != old->memory_mib || new->leaf != old->leaf ||
-           (!ref_is_none(old->tenant) &&
-            !ref_equal(old->tenant, new->tenant)) ||
-           (old->shared && !new->shared) ||
-           (!ref_is_none(old->secluded) &&
-            !ref_equal(old->secluded, new->secluded)) ||
-           (old->secluded_more && !new->secluded_more);
+           new->used_cpu + new->held_cpu < old->used_cpu + old->held_cpu ||
+           new->used_memory + new->held_memory <
+               old->used_memory + old->held_memory ||
+           new->leaving_cpu < old->leaving_cpu ||
+           new->leaving_memory < old->leaving_memory ||
+           new->shared != old->shared ||
+           new->secluded_more != old->secluded_more ||
+           !ref_equal(new->tenant, old->tenant) ||
+           !ref_equal(new->secluded, old->secluded);
 }
 
 /* Puts the new picture in the place of the old one, and says so. */
@@ -313,15 +445,19 @@ replace(struct estate *estate, uint32_t number, struct ref pool,
     struct site *site = &estate->sites[number];
     struct part *places = &estate->parts[site->first];
     bool forced = estate->inside->extras[number].forced;
-    bool better = forced || site_is_better(site, next);
+    bool better = forced || site_is_better(site, next, parts);
     /* Padding that differs only makes somebody look again. */
     /* NOLINTNEXTLINE(bugprone-suspicious-memory-comparison,cert-exp42-c,cert-flp37-c): see above */
     bool other = forced || memcmp(site, next, sizeof(*next)) != 0;
     bool shape = forced || site->cpu_milli != next->cpu_milli ||
                  site->memory_mib != next->memory_mib ||
                  site->leaf != next->leaf;
+    uint64_t touched = forced                        ? ~UINT64_C(0)
+                       : is_other_itself(site, next) ? ESTATE_ITSELF
+                                                     : 0;
 
     estate->inside->extras[number].forced = false;
+    memcpy(site, next, sizeof(*next));
     for (size_t i = 0; i < next->count; i++) {
         /* NOLINTNEXTLINE(bugprone-suspicious-memory-comparison,cert-exp42-c,cert-flp37-c): see above */
         if (memcmp(&places[i], &parts[i], sizeof(*parts)) == 0)
@@ -330,11 +466,11 @@ replace(struct estate *estate, uint32_t number, struct ref pool,
         better = better || part_is_better(&places[i], &parts[i]);
         shape = shape || is_other_shape(&places[i], &parts[i]);
         memcpy(&places[i], &parts[i], sizeof(*parts));
+        touched |= estate_part_bit(estate, (uint32_t)(next->first + i));
     }
-    memcpy(site, next, sizeof(*next));
     estate->shapes += shape;
     if (other)
-        touch(estate, number, pool, better);
+        touch(estate, number, touched, pool, better);
 }
 
 void

@@ -66,16 +66,29 @@ look_ahead(struct look *look)
     look->soon.shapes = look->gate->shapes;
 }
 
-/* Is it closed by what work of any tenant may give back, in any pool: the
- * month of the platform, or of a priority class? */
+/* Is it closed by what work of any tenant may give back, in any pool: a limit
+ * of the platform, its month, or that of a priority class? */
 static bool
-is_everybodys_month(const struct world *world, const struct verdict *verdict)
+is_everybodys(const struct world *world, const struct verdict *verdict)
 {
     const struct quota *quota = world_quota(world, verdict->quota);
 
-    if (verdict->reason == REASON_CARD_TIME)
-        return quota != NULL && quota->object.parent.kind == KIND_PLATFORM;
-    return verdict->reason == REASON_GOVERNANCE;
+    return (quota != NULL && quota->object.parent.kind == KIND_PLATFORM) ||
+           verdict->reason == REASON_GOVERNANCE;
+}
+
+/* Does a quota of its tenant keep it from some cards that are there? */
+static bool
+is_narrowed(const struct workload *workload,
+            const struct place_request *request)
+{
+    int64_t cards = workload->instances *
+                    (request->class->form == FORM_WHOLE ? request->class->count
+                                                        : 1);
+
+    return request->bar_count > 0 ||
+           request->card_memory_max <
+               (cards > 0 ? AMOUNT_MAX / cards : AMOUNT_MAX);
 }
 
 static void
@@ -97,7 +110,8 @@ look_at_pool(struct look *look, struct option *option)
             (closed->state == WORKLOAD_REJECTED &&
              verdict.state == WORKLOAD_GATED))
             *closed = verdict;
-        if (is_everybodys_month(look->estate->world, &verdict))
+        look->outlook->limits = true;
+        if (is_everybodys(look->estate->world, &verdict))
             look->outlook->abroad = true;
         if (verdict.reason != REASON_LIMIT)
             return;
@@ -106,6 +120,9 @@ look_at_pool(struct look *look, struct option *option)
     }
     gate_request(option->open ? look->gate : &look->soon, workload,
                  &option->demand, &option->request);
+    look->outlook->limits |= is_narrowed(workload, &option->request);
+    if (option->demand.of[DIMENSION_CARDS] == 0) /* CPU alone is enough */
+        look->outlook->change = true;
 }
 
 /* Is there a place now, with the best class in the best pool that has one? */
@@ -121,8 +138,10 @@ find_now(struct look *look, struct evaluation *evaluation)
                         &option->tally))
             continue;
         if (!numbers_has(&look->estate->numbers, option->request.tenant,
-                         look->workload->instances))
+                         look->workload->instances)) {
+            look->outlook->abroad = true;
             continue;
+        }
         evaluation->act = ACT_ASSIGN;
         evaluation->demand = option->demand;
         evaluation->request = option->request;
@@ -146,6 +165,62 @@ find_soon(struct look *look, struct placement *placement)
     return NULL;
 }
 
+static void
+watch(const struct estate *estate, struct outlook *outlook, uint32_t part)
+{
+    size_t count = outlook->place_count;
+    uint32_t site = estate->parts[part].site;
+
+    if (count == 0 || outlook->places[count - 1].site != site)
+        outlook->places[outlook->place_count++] =
+            (struct outlook_place){ site, ESTATE_ITSELF };
+    outlook->places[outlook->place_count - 1].parts |=
+        estate_part_bit(estate, part);
+}
+
+/* The parts that are held for it, and those of its place: they differ when one
+ * that is held broke. */
+static void
+watch_places(struct look *look, const struct placement *placement)
+{
+    const struct estate *estate = look->estate;
+    const struct world *world = estate->world;
+    struct ref self = look->workload->object.self;
+    struct outlook *outlook = look->outlook;
+    size_t count = placement->count;
+
+    world_each_child(world, KIND_HOLD, self, ref)
+        count++;
+    outlook->places = arena_alloc(look->arena, count * sizeof(*outlook->places));
+    world_each_child(world, KIND_HOLD, self, ref) {
+        uint32_t part = estate_part(estate, world_hold(world, ref)->card);
+
+        if (part != ESTATE_NONE)
+            watch(estate, outlook, part);
+    }
+    for (size_t i = 0; i < placement->count; i++)
+        for (size_t k = 0; k < placement->seats[i].part_count; k++)
+            watch(estate, outlook, placement->seats[i].parts[k]);
+}
+
+/* All is still as it was when it was nominated: on its way, for it. */
+static void
+wait_nominated(struct look *look, const struct placement *placement,
+               struct evaluation *evaluation)
+{
+    const struct workload *workload = look->workload;
+    const struct verdict verdict = {
+        WORKLOAD_QUEUED, REASON_RECLAIMING, workload->reason_quota,
+        workload->need,  workload->have,    workload->limit, ""
+    };
+
+    look->outlook->held = true;
+    watch_places(look, placement);
+    evaluation->verdict = verdict;
+    (void)snprintf(evaluation->verdict.text, sizeof(evaluation->verdict.text),
+                   "%s", workload->reason_text);
+}
+
 /* Waits for what is under way; a claimant gets it held. */
 static void
 wait_soon(struct look *look, struct option *option,
@@ -156,7 +231,6 @@ wait_soon(struct look *look, struct option *option,
 
     evaluation->demand = option->demand;
     evaluation->request = option->request;
-    look->outlook->change = true;
     if (!look->nominated && evaluation->demand.of[DIMENSION_CARDS] > 0 &&
         ((option->open && cut) ||
          reclaim_is_claimant(look->estate, &option->demand))) {
@@ -166,14 +240,11 @@ wait_soon(struct look *look, struct option *option,
         return;
     }
     if (look->nominated && workload->reason == REASON_RECLAIMING) {
-        evaluation->verdict = (struct verdict){
-            WORKLOAD_QUEUED, REASON_RECLAIMING, workload->reason_quota,
-            workload->need,  workload->have,    workload->limit, ""
-        };
-        (void)snprintf(evaluation->verdict.text,
-                       sizeof(evaluation->verdict.text), "%s",
-                       workload->reason_text);
-    } else if (!option->open) {
+        wait_nominated(look, placement, evaluation);
+        return;
+    }
+    look->outlook->change = look->outlook->kin = true;
+    if (!option->open) {
         evaluation->verdict = look->closed[option->alternative];
         evaluation->verdict.state = WORKLOAD_GATED;
     } else {
@@ -365,7 +436,7 @@ consider_booking(struct look *look, struct evaluation *evaluation)
     if (!wants_booking(look))
         return;
     /* When it could start depends on all that runs. */
-    look->outlook->abroad = look->outlook->change = true;
+    look->outlook->abroad = look->outlook->change = look->outlook->kin = true;
     booking_bar(estate, &look->bars, -1);
     booking_bars(estate, look->workload, look->right, true, look->arena,
                  &others);
@@ -490,6 +561,8 @@ look_at_limits(struct look *look)
 
     if (priority != NULL && priority->card_time > 0)
         look->outlook->timed = true;
+    if (priority != NULL && priority->share_permille > 0)
+        look->outlook->change = look->outlook->kin = true;
     for (struct ref node = look->workload->object.parent; !ref_is_none(node);
          node = world_parent(world, node))
         world_each_child(world, KIND_QUOTA, node, ref) {
@@ -502,7 +575,15 @@ look_at_limits(struct look *look)
         }
 }
 
-/* What it depends on besides places and limits. */
+static bool
+has_platform_quota(const struct world *world)
+{
+    return !ref_is_none(world_first_child(world, KIND_QUOTA,
+                                          world_platform_ref(world)));
+}
+
+/* What it depends on besides places and limits.  Work that is not preemptible
+ * depends on how much others in its tenant use of their guarantees. */
 static void
 look_out(struct look *look)
 {
@@ -519,9 +600,13 @@ look_out(struct look *look)
     look_at_limits(look);
     if (bars || outlook->timed)
         look_again(look, look->estate->now_ms + EVALUATE_LOOK_MS);
-    outlook->abroad = bars;
-    outlook->change =
-        look->nominated || look->booked || bars || outlook->timed;
+    outlook->abroad = bars || (look->nominated && has_platform_quota(world));
+    if (look->booked || bars || outlook->timed)
+        outlook->change = outlook->kin = true;
+    if (look->nominated && !look->workload->preemptible)
+        outlook->kin = true;
+    if (!look->workload->preemptible)
+        outlook->limits = true;
 }
 
 /* Any of its classes; those that it does not are closed from here on. */

@@ -383,9 +383,13 @@ queue_judge(struct queue *queue, const struct estate *estate,
     spread(queue, group, number, &evaluation->verdict);
     queue->abroad += (size_t)evaluation->outlook.abroad -
                      (size_t)group->outlook.abroad;
+    queue->rivals += (size_t)evaluation->outlook.rivals -
+                     (size_t)group->outlook.rivals;
     queue->eager += (size_t)evaluation->outlook.change -
                     (size_t)group->outlook.change;
     group->outlook = evaluation->outlook;
+    group->outlook.places = NULL; /* of the evaluation's arena */
+    queue_watch(queue, number, &evaluation->outlook);
     group->judged = true;
     group->seen = seen_counter(queue, estate, group);
     queue_unready(queue, group);
@@ -416,7 +420,7 @@ queue_faded(struct queue *queue, const struct estate *estate, bool *more_out)
                 return NULL;
             }
             if (group->count > 0 && group->judged &&
-                group->ready == QUEUE_NONE &&
+                group->ready == QUEUE_NONE && !group->outlook.held &&
                 group->seen != seen_counter(queue, estate, group))
                 return group;
         }

@@ -55,6 +55,11 @@ struct group {
     uint32_t next, previous; /* of the tenant; QUEUE_NONE at the ends */
     uint32_t ready;          /* place among the ready ones; QUEUE_NONE */
     int64_t due_ms;          /* the reminder that is set; 0: none */
+    struct watch {
+        uint32_t site, at; /* in the site's list of watchers */
+        uint64_t parts;
+    } *watches;
+    size_t watch_count, watch_room;
     size_t said;             /* members before it know the verdict */
     bool again;              /* some before it may not, after all */
     uint32_t front; /* place among those that others can take from before

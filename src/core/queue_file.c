@@ -139,6 +139,8 @@ group_begin(struct queue *queue, const struct group_key *key,
                              .tenant = tenant,
                              .members = group->members,
                              .room = group->room,
+                             .watches = group->watches,
+                             .watch_room = group->watch_room,
                              .told = 1,
                              .front = QUEUE_NONE,
                              .ready = QUEUE_NONE };
@@ -155,11 +157,13 @@ group_end(struct queue *queue, uint32_t number)
     struct group *group = queue->groups[number];
 
     queue_unready(queue, group);
+    queue_unwatch(queue, group);
     queue_front_take(queue, group);
     tenant_unlink(queue, group, number);
     table_remove(&queue->index, table_find(&queue->index, &any_key,
                                            &group->key, sizeof(group->key)));
     queue->abroad -= group->outlook.abroad;
+    queue->rivals -= group->outlook.rivals;
     queue->eager -= group->outlook.change;
     group->outlook = (struct outlook){ 0 };
     queue->live_count--;
@@ -306,17 +310,22 @@ check_booking(struct queue *queue, struct member *member,
     queue_bag_add(queue, &queue->rouse, member->group);
 }
 
-/* Others say why it waits too: at its next turn it is told again. */
+/* Others say why it waits too: at its next turn it is told again.  What
+ * nominated work waits for was said when it was nominated. */
 static void
 check_told(struct queue *queue, struct member *member,
            const struct workload *workload)
 {
     const struct group *group = queue->groups[member->group];
 
-    if (group->judged &&
-        (member->at < QUEUE_EXACT
-             ? reason_differs(workload, &group->verdict)
-             : reason_is_other(workload, &group->verdict)))
+    if (!group->judged ||
+        !(member->at < QUEUE_EXACT
+              ? reason_differs(workload, &group->verdict)
+              : reason_is_other(workload, &group->verdict)))
+        return;
+    if (group->outlook.held)
+        queue_bag_add(queue, &queue->rouse, member->group);
+    else
         queue_tell(queue, workload->object.self.index);
 }
 

@@ -6,7 +6,7 @@
 #include "core/table.h"
 #include "core/walk.h"
 
-/* The inside of the queue, for queue.c, queue_file.c and queue_wake.c. */
+/* The inside of the queue, for queue*.c. */
 
 #define POOL_BITS 64
 
@@ -30,6 +30,14 @@ struct bag {
     size_t flag_room;
 };
 
+/* Groups that look at a site, and where each of their watches says so. */
+struct watchers {
+    struct watcher {
+        uint32_t group, watch;
+    } *list;
+    size_t count, room;
+};
+
 struct queue {
     struct arena *arena;
     const struct world *world;
@@ -44,13 +52,13 @@ struct queue {
     struct queue_tenant {
         uint32_t first; /* group; QUEUE_NONE */
         uint64_t set;   /* how often something was set anew in it */
-        uint64_t better; /* of its runs, when they were looked at last */
+        struct estate_pulse seen; /* of its runs, when it last looked */
         struct errand {
             bool anew;    /* something was set anew in it */
             bool runs;    /* its runs changed */
             bool metered; /* its bindings changed */
-            bool started; /* work of it did, of this priority at least */
-            int64_t priority;
+            bool started, nominated; /* work of it was, */
+            int64_t priority;        /* of this priority at least */
         } errand; /* what its groups have to be asked */
     } *of_tenant; /* by index of the tenant */
     size_t tenant_room;
@@ -59,11 +67,11 @@ struct queue {
     struct round {      /* the groups of a tenant that are being asked */
         uint32_t next;  /* QUEUE_NONE: none */
         struct errand errand;
-        bool better;
+        struct estate_pulse old, new;
     } round;
     struct sweep { /* over all groups */
         size_t next, left;
-        bool all, runs;
+        bool all, any, more; /* runs changed, or use more */
         uint64_t better, changed; /* pools */
     } sweep;
     uint32_t *ready; /* a heap by entry */
@@ -80,10 +88,13 @@ struct queue {
     bool all_better;
     uint64_t all; /* how often something for all changed */
     uint64_t bits_changed[POOL_BITS], bits_better[POOL_BITS];
-    uint64_t runs_changed;
+    struct estate_pulse runs; /* of all */
+    struct watchers *watchers; /* by site */
+    size_t watcher_room;
+    uint64_t touched; /* of the estate's log */
     uint64_t booked_pools; /* where something is booked anew, or not now */
     uint64_t sets;
-    size_t abroad, eager; /* groups with such an outlook */
+    size_t abroad, rivals, eager; /* groups with such an outlook */
     uint32_t *front; /* those that are passable, a heap by arrival */
     size_t front_count, front_room;
     uint32_t faded; /* where the search for faded groups goes on */
@@ -116,5 +127,10 @@ void queue_tell(struct queue *queue, uint32_t index);
 /* Puts one workload where it belongs now. */
 void queue_file(struct queue *queue, uint32_t index);
 void queue_add_overdue(struct queue *queue, struct ref ref);
+/* Wakes the group when its places change. */
+void queue_watch(struct queue *queue, uint32_t number,
+                 const struct outlook *outlook);
+void queue_unwatch(struct queue *queue, struct group *group);
+bool queue_wake_by_sites(struct queue *queue, struct estate *estate);
 
 #endif

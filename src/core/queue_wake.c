@@ -158,23 +158,25 @@ sweep_begin(struct queue *queue)
 static void
 sweep_by_place(struct queue *queue, struct estate *estate)
 {
+    const struct estate_pulse *runs = &estate->runs_pulse;
     uint64_t changed, better;
-    bool runs = estate->runs_pulse.changed != queue->runs_changed ||
-                queue->anew;
+    bool any = queue->anew || runs->changed != queue->runs.changed;
+    bool more = queue->anew || runs->more != queue->runs.more;
     struct sweep *sweep;
 
     queue->anew = false;
-    queue->runs_changed = estate->runs_pulse.changed;
+    queue->runs = *runs;
     look_at_pools(queue, estate, &changed, &better);
     better |= queue->booked_pools;
     queue->booked_pools = 0;
-    if (better == 0 && (!runs || queue->abroad == 0) &&
-        (changed == 0 || queue->eager == 0))
+    if (better == 0 && (!any || queue->abroad == 0) &&
+        (!more || queue->rivals == 0) && (changed == 0 || queue->eager == 0))
         return;
     sweep = sweep_begin(queue);
     sweep->better |= better;
     sweep->changed |= changed;
-    sweep->runs |= runs;
+    sweep->any |= any;
+    sweep->more |= more;
 }
 
 /* What units of the budget the pieces cost. */
@@ -197,7 +199,8 @@ sweep(struct queue *queue, struct estate *estate)
         outlook = &queue->groups[sweep->next]->outlook;
         wake = sweep->all || (outlook->pools & sweep->better) != 0 ||
                (outlook->change && (outlook->pools & sweep->changed) != 0) ||
-               (sweep->runs && outlook->abroad);
+               (sweep->any && outlook->abroad) ||
+               (sweep->more && outlook->rivals);
         if (!budget_take(estate->budget, wake ? COST_WAKE : COST_ASK))
             return false;
         if (wake)
@@ -207,15 +210,34 @@ sweep(struct queue *queue, struct estate *estate)
     return true;
 }
 
+/* Does it concern a group what changed about the work of its tenant?  What is
+ * given back makes the right of others better: they are ready, so they are put
+ * into their place. */
+static bool
+is_concerned(const struct group *group, const struct estate_pulse *old,
+             const struct estate_pulse *new)
+{
+    const struct outlook *outlook = &group->outlook;
+    bool better = new->better != old->better;
+
+    if (outlook->kin && new->changed != old->changed)
+        return true;
+    return (better && (!outlook->held || outlook->limits ||
+                       group->ready != QUEUE_NONE)) ||
+           (new->leaving != old->leaving && outlook->limits) ||
+           (new->back != old->back && (outlook->held || outlook->limits));
+}
+
 static bool
 is_asked(const struct round *round, const struct group *group)
 {
     const struct errand *errand = &round->errand;
 
     return errand->anew ||
-           (errand->runs && (round->better || group->outlook.change)) ||
-           (errand->started && (group->outlook.claims ||
-                                group->entry.priority > errand->priority)) ||
+           (errand->runs && is_concerned(group, &round->old, &round->new)) ||
+           (errand->started && group->outlook.claims) ||
+           ((errand->started || errand->nominated) &&
+            group->entry.priority > errand->priority) ||
            (errand->metered && group->outlook.timed);
 }
 
@@ -245,17 +267,17 @@ run_errands(struct queue *queue, struct estate *estate)
     while (go_round(queue, estate)) {
         struct queue_tenant *tenant;
         struct ref ref = { KIND_TENANT, 0 };
-        uint64_t better;
+        struct estate_pulse now;
 
         if (queue->errands.count == 0)
             return true;
         ref.index = queue_bag_take(&queue->errands);
         tenant = queue_tenant(queue, ref);
-        better = estate_tenant(estate, ref).better;
+        now = estate_tenant(estate, ref);
         queue->round = (struct round){ tenant->first, tenant->errand,
-                                     better != tenant->better };
+                                       tenant->seen, now };
         if (tenant->errand.runs)
-            tenant->better = better;
+            tenant->seen = now;
         if (tenant->errand.anew) {
             tenant->set++;
             queue->sets++;
@@ -277,9 +299,13 @@ take_news(struct queue *queue, const struct estate *estate)
         const struct estate_start *start = &news->starts[i];
         struct errand *errand = errand_of(queue, start->tenant);
 
-        if (!errand->started || start->priority < errand->priority)
+        if ((!errand->started && !errand->nominated) ||
+            start->priority < errand->priority)
             errand->priority = start->priority;
-        errand->started = true;
+        if (start->nominated)
+            errand->nominated = true;
+        else
+            errand->started = true;
     }
 }
 
@@ -376,5 +402,6 @@ queue_settle(struct queue *queue, struct estate *estate)
         sweep_begin(queue)->all = true;
     queue->all_better = false;
     sweep_by_place(queue, estate);
-    return sweep(queue, estate) && run_errands(queue, estate);
+    return sweep(queue, estate) && queue_wake_by_sites(queue, estate) &&
+           run_errands(queue, estate);
 }

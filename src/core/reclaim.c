@@ -538,7 +538,7 @@ reclaim_find(struct estate *estate, const struct workload *workload,
 
     search_init(&search, estate, workload, demand, request, bars, arena);
     list_candidates(&search);
-    outlook->abroad |= search.abroad;
+    outlook->rivals |= search.abroad;
     /* More use around a candidate may let its nodes spare it. */
     outlook->claims |= search.count > 0 || reclaim_is_claimant(estate, demand);
     if (search.protected_ms > 0 && (outlook->due_ms == 0 ||

@@ -30,17 +30,27 @@ enum reclaim_rule {
 const char *reclaim_rule_text(enum reclaim_rule rule);
 
 /*
- * What could end the waiting?  What gets better in its pools, its tenant's use
- * that is given back, and the start of work of a lower priority in its tenant
- * always can.
+ * What could end the waiting, or be its end?  Always: what gets better in its
+ * pools, what is set anew in its tenant or for all, and the start of work of a
+ * lower priority in its tenant.
  */
 struct outlook {
     uint64_t pools; /* where it may run: bit index % 64 of each pool */
-    bool change;    /* anything that changes there or in its tenant */
+    bool change;    /* anything that changes there */
+    bool kin;       /* anything that changes about work of its tenant */
+    bool limits;    /* what that is sure to give back; a limit is in the way */
+    bool held;      /* parts are held for it: what is given back does not help
+                       unless a limit is in its way */
     bool claims;    /* any start in its tenant */
+    bool rivals;    /* more use of anybody's, which could be taken back */
     bool abroad;    /* anything that changes about anybody's work */
     bool timed;     /* whatever is metered in its tenant */
     int64_t due_ms; /* time alone; 0: not */
+    struct outlook_place { /* what changes there: it is kept for it */
+        uint32_t site;
+        uint64_t parts; /* estate_part_bit */
+    } *places;
+    size_t place_count;
 };
 
 struct reclaim_victim {

@@ -197,6 +197,64 @@ a_booking_wakes_those_whom_it_concerns_alone_S52(void **state)
     scene_teardown(scene);
 }
 
+/* What the n-th claim costs does not depend on how many were nominated
+ * before. */
+static void
+nominated_work_sleeps_while_others_are_nominated(void **state)
+{
+    struct stage s;
+    struct scene *scene = &s.scene;
+    uint64_t looks[8];
+
+    (void)state;
+    stage_setup(&s);
+    for (int i = 4; i < 8; i++)
+        (void)scene_card(scene, s.node, i, "h100", SCENE_CARD_MIB);
+    scene_quota(scene, s.tenants[0], DIMENSION_CARDS, 0, CARDS(8));
+    scene_quota(scene, s.tenants[1], DIMENSION_CARDS, CARDS(8), CARDS(8));
+    for (int i = 0; i < 8; i++)
+        (void)scene_running(scene, job_of(&s, 0));
+    for (int i = 0; i < 8; i++) {
+        looks[i] = schedule_looks(scene->scheduler);
+        (void)scene_submit(scene, job_of(&s, 1));
+        scene_run(scene);
+        assert_int_equal(scene->nominated, 1);
+        looks[i] = schedule_looks(scene->scheduler) - looks[i];
+    }
+    for (int i = 2; i < 8; i++)
+        assert_int_equal(looks[i], looks[1]);
+    scene_teardown(scene);
+}
+
+/* One card of the platform in all: another tenant's, in another pool. */
+static void
+a_limit_of_the_platform_wakes_whoever_waits_for_it(void **state)
+{
+    struct stage s;
+    struct scene *scene = &s.scene;
+    struct ref first, second;
+    struct job job;
+
+    (void)state;
+    stage_setup(&s);
+    for (int i = 0; i < 2; i++)
+        scene_quota(scene, s.tenants[i], DIMENSION_CARDS, 0, CARDS(4));
+    scene_quota(scene, scene->platform, DIMENSION_CARDS, 0, CARDS(1));
+    job = job_of(&s, 0);
+    job.pool = s.pool;
+    first = scene_running(scene, job);
+    job.project = s.projects[1];
+    job.pool = scene_pool(scene, "q");
+    scene_node(scene, job.pool, "n2", 4, "h100");
+    second = scene_submit(scene, job);
+    scene_run(scene);
+    assert_int_equal(scene_workload(scene, second)->reason, REASON_LIMIT);
+    scene_finish(scene, first, 0);
+    scene_run(scene);
+    assert_int_equal(scene_state(scene, second), WORKLOAD_ASSIGNED);
+    scene_teardown(scene);
+}
+
 int
 main(void)
 {
@@ -206,6 +264,8 @@ main(void)
         cmocka_unit_test(a_limit_that_was_raised_for_a_time_falls_by_itself),
         cmocka_unit_test(
             other_numbers_are_told_to_a_few_and_another_reason_to_all),
+        cmocka_unit_test(nominated_work_sleeps_while_others_are_nominated),
+        cmocka_unit_test(a_limit_of_the_platform_wakes_whoever_waits_for_it),
         cmocka_unit_test(a_booking_wakes_those_whom_it_concerns_alone_S52),
     };
 
