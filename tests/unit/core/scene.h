@@ -5,6 +5,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <cmocka.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "core/gate.h"
@@ -90,9 +91,9 @@ scene_used(const struct world *world, const struct quota *quota)
 /* Counters are what the bindings say (3); admissions keep limits (4). */
 static inline void
 scene_check_quota(const struct world *world, const struct quota *quota,
-                  const int64_t *before)
+                  const int64_t *before, int64_t now_ms)
 {
-    int64_t limit = quota_limit(world, quota);
+    int64_t limit = quota_limit_at(world, quota, now_ms);
 
     if (quota->dimension == DIMENSION_CARDS ||
         quota->dimension == DIMENSION_ACCEL_MEMORY ||
@@ -235,6 +236,63 @@ scene_check_new(const struct changes *changes)
     }
 }
 
+/* The milli-cards that a set's facts give to somebody or to nobody, by slot of
+ * the card. */
+static inline int64_t *
+scene_metered(const struct changes *changes)
+{
+    int64_t *sums = calloc(world_count(changes->world, KIND_CARD) * 2 + 4096,
+                           sizeof(*sums));
+
+    for (size_t i = 0; i < changes->count; i++) {
+        const struct fact *fact = changes->list[i].image;
+
+        if (changes->list[i].op != CHANGE_PUT ||
+            fact->object.self.kind != KIND_FACT ||
+            fact->meter != METER_CARD_HOUR)
+            continue;
+        assert_true(fact->from_ms < fact->to_ms && fact->milli > 0);
+        assert_int_equal(fact->quantity,
+                         fact->milli * (fact->to_ms - fact->from_ms));
+        assert_true(fact->card.index <
+                    world_count(changes->world, KIND_CARD) * 2 + 4096);
+        sums[fact->card.index] += fact->quantity;
+    }
+    return sums;
+}
+
+/* Every card's time is metered once, 1000 milli-cards of it, up to the instant
+ * when what is bound on it changes (9). */
+static inline void
+scene_check_metering(const struct changes *changes)
+{
+    int64_t *sums = scene_metered(changes);
+
+    for (size_t i = 0; i < changes->count; i++) {
+        const struct change *change = &changes->list[i];
+        const struct card *card = change->image, *old;
+        const struct binding *binding = change->image, *was;
+
+        if (change->op != CHANGE_PUT)
+            continue;
+        old = world_card(changes->world, change->ref);
+        if (old != NULL && !change->created)
+            assert_int_equal(sums[change->ref.index],
+                             1000 * (card->cut_ms - old->cut_ms));
+        if (change->ref.kind != KIND_BINDING)
+            continue;
+        was = change->created ? NULL
+                              : world_binding(changes->world, change->ref);
+        if (was != NULL && (was->to_ms != 0) == (binding->to_ms != 0))
+            continue;
+        card = change_get(changes, binding->card);
+        assert_true(card == NULL ||
+                    card->cut_ms == changes->context.now_ms);
+        assert_int_equal(binding->cut_ms, changes->context.now_ms);
+    }
+    free(sums);
+}
+
 static inline void
 scene_check(const struct world *world)
 {
@@ -282,12 +340,14 @@ scene_apply(struct scene *scene, struct changes *changes)
         used[count++] = world_quota(scene->world, ref)->used;
     }
     scene_check_new(changes);
+    scene_check_metering(changes);
     world_apply(scene->world, changes);
     arena_free(scene->arena);
     scene->arena = NULL;
     world_each(scene->world, KIND_QUOTA, ref)
         scene_check_quota(scene->world, world_quota(scene->world, ref),
-                          scene_before(refs, used, count, ref));
+                          scene_before(refs, used, count, ref),
+                          scene->now_ms);
     scene_check(scene->world);
 }
 
