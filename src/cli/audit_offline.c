@@ -66,7 +66,8 @@ print_intact(const struct audit_report *report)
         output_line("%" PRIu64 " actions have not ended yet",
                     report->count.open);
     if (report->count.erased > 0)
-        output_line("%" PRIu64 " records have their personal part erased",
+        output_line("%" PRIu64 " records are without their personal part: it "
+                    "was erased, or not given to who exported",
                     report->count.erased);
     if (!report->platform)
         output_line("the platform's log is not here: a tail that was dropped "

@@ -3,11 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/audit_log.h"
 #include "cli/client.h"
 #include "cli/command.h"
 #include "cli/output.h"
-
-#define PAGE 500
 
 static const struct column columns[] = {
     { "POSITION", "position", 's', false },
@@ -21,8 +20,8 @@ static const struct column columns[] = {
     { 0 },
 };
 
-static const char *
-log_path(const struct cli *cli)
+const char *
+audit_log_path(const struct cli *cli)
 {
     scoped_buffer path = { 0 };
 
@@ -34,13 +33,13 @@ log_path(const struct cli *cli)
     return arena_strdup(cli->arena, path.bytes);
 }
 
-static int
-read_page(const struct cli *cli, int64_t from, int64_t limit, json_t **out,
-          struct error *err)
+int
+audit_log_page(const struct cli *cli, int64_t from, int64_t limit, bool raw,
+               json_t **out, struct error *err)
 {
-    const char *path =
-        arena_printf(cli->arena, "%s?from=%lld&limit=%lld", log_path(cli),
-                     (long long)from, (long long)limit);
+    const char *path = arena_printf(
+        cli->arena, "%s?from=%lld&limit=%lld%s", audit_log_path(cli),
+        (long long)from, (long long)limit, raw ? "&raw=1" : "");
 
     return client_get(cli, path, out, err);
 }
@@ -50,7 +49,7 @@ static int
 find_end(const struct cli *cli, int64_t *end_out, struct error *err)
 {
     const char *path = arena_printf(cli->arena, "%s/checkpoint",
-                                    log_path(cli));
+                                    audit_log_path(cli));
     scoped_answer answer = { 0 };
     int64_t from = 0;
     bool more = true;
@@ -64,7 +63,7 @@ find_end(const struct cli *cli, int64_t *end_out, struct error *err)
     while (more) {
         scoped_json page = NULL;
 
-        if (read_page(cli, from, PAGE, &page, err) != 0)
+        if (audit_log_page(cli, from, AUDIT_LOG_PAGE, false, &page, err) != 0)
             return -1;
         from = json_integer_value(json_object_get(page, "next"));
         more = json_is_true(json_object_get(page, "more"));
@@ -106,48 +105,18 @@ tail(struct cli *cli, struct error *err)
     scoped_json answer = NULL;
 
     if (cli_option_int(cli, "from", 0, INT64_MAX / 4, -1, &from, err) != 0 ||
-        cli_option_int(cli, "limit", 1, PAGE, 20, &limit, err) != 0)
+        cli_option_int(cli, "limit", 1, AUDIT_LOG_PAGE, 20, &limit, err) != 0)
         return -1;
     if (from < 0) {
         if (find_end(cli, &end, err) != 0)
             return -1;
         from = end > limit ? end - limit : 0;
     }
-    if (read_page(cli, from, limit, &answer, err) != 0)
+    if (audit_log_page(cli, from, limit, false, &answer, err) != 0)
         return -1;
     if (cli->form != OUTPUT_JSON && cli->form != OUTPUT_YAML)
         add_words(answer);
     output_print(cli, columns, answer);
-    return 0;
-}
-
-/* All records, one JSON object a line. */
-static int
-export_log(struct cli *cli, struct error *err)
-{
-    int64_t from;
-    bool more = true;
-
-    if (cli_option_int(cli, "from", 0, INT64_MAX / 4, 0, &from, err) != 0)
-        return -1;
-    while (more) {
-        scoped_json answer = NULL;
-        json_t *item;
-        size_t i;
-
-        if (read_page(cli, from, PAGE, &answer, err) != 0)
-            return -1;
-        json_array_foreach(json_object_get(answer, "items"), i, item) {
-            scoped_buffer line = { 0 };
-
-            json_write(&line, item);
-            (void)printf("%s\n", line.bytes);
-        }
-        from = json_integer_value(json_object_get(answer, "next"));
-        more = json_is_true(json_object_get(answer, "more"));
-        if (cli_interrupted())
-            return error_set(err, ERROR_INTERRUPTED, "interrupted");
-    }
     return 0;
 }
 
@@ -167,17 +136,4 @@ const struct command command_audit_tail = {
             "id. `audit export` prints whole records.",
     .options = options,
     .run = tail,
-};
-
-static const struct command_option export_options[] = {
-    { "from", 0, "N", "position to begin at" },
-    { 0 },
-};
-
-const struct command command_audit_export = {
-    .verb = "audit",
-    .noun = "export",
-    .help = "Print all records of a log, one JSON object a line.",
-    .options = export_options,
-    .run = export_log,
 };

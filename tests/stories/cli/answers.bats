@@ -156,3 +156,50 @@ evil=$'red\e]0;owned\a\e[2J\x7f \u009b31m \u202egnp.exe'
     refused 2 bulkhead_as again login alice -t research <"$data/people/long"
     refused 2 bulkhead_as again login alice -t research </dev/null
 }
+
+# exports_at_least N PERSON...: into $copy, once the signer vouched for so much.
+exports_at_least() {
+    "${@:2}" audit export "$copy" >"$copy.said" && [ "$(sed -n 's/.*: \([0-9]*\) records.*/\1/p' "$copy.said")" -ge "$1" ]
+}
+# verifies [OPTION...]: without a server, a context or a socket.
+verifies() { env -i "$data/bin/bulkhead" audit verify "$copy" --key "$data/people/audit.key" -t "$tenant" "$@"; }
+# touched KIND COMMAND...: what verify says when the copy was changed so.
+touched() {
+    local kind=$1
+    shift
+    rm -rf "$copy" && cp -r "$copy.kept" "$copy" && "$@"
+    run verifies
+    [ "$status" = 9 ] && [[ $output == *"$kind"* ]] || { echo "$kind: $status $output"; return 1; }
+}
+log_of() { find "$copy" -maxdepth 1 -name "*$tenant"; }
+edit_entry() { sed -i 's/project.create/project.delete/' "$(find "$(log_of)/tile/entries" -type f | head -n 1)"; }
+drop_tail() { cp -r "$copy.early/$(basename "$log")"/{head,tile,personal} "$log/"; }
+sign_anew() { sed -i '$y/ABCDEFGHIJKLM/BCDEFGHIJKLMA/' "$log/checkpoint" "$log/checkpoints"; }
+platform_commits() { exports_at_least 1 admin && grep -rqa "/$tenant " "$copy"/*platform/tile/entries; }
+
+@test "an exported log proves itself without a server, and shows who touched it" {
+    copy=$data/people/export tenant=$(alice get tenant research -o json | jq -r .id)
+    "$data/bin/bulkhead-signer" --directory "$data/signer" --public-key bulkhead >"$data/people/audit.key"
+    alice create project early
+    exports_at_least 1 alice
+    log=$(log_of)
+    verifies
+    cp -r "$copy" "$copy.early"
+    early=$(sed -n 's/.*: \([0-9]*\) records.*/\1/p' "$copy.said")
+    alice create project late
+    # The platform's log too: what it committed, the tenant's must have.
+    WITHIN=90 soon platform_commits
+    exports_at_least 1 admin
+    soon exports_at_least $((early + 1)) alice
+    run verifies
+    [ "$status" = 0 ] && [[ $output == "intact: 2 logs"* ]]
+    "$data/bin/bulkhead" audit prove "$copy" "$(head -n 1 "$log/checkpoint")" 0 -f "$copy.proof"
+    env -i "$data/bin/bulkhead" audit check-proof "$copy.proof" --key "$data/people/audit.key"
+    cp -r "$copy" "$copy.kept"
+    touched edited edit_entry
+    touched truncated drop_tail
+    touched forged sign_anew
+    touched missing rm -r "$log"
+    refused 2 alice audit export "$copy" --from 3
+    says --from
+}

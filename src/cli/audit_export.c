@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/digest.h"
+#include "cli/audit_log.h"
+#include "cli/client.h"
+#include "cli/command.h"
+#include "cli/output.h"
+#include "core/checkpoint.h"
+#include "identity/audit_dir.h"
+
+/* --- lines --- */
+
+/* All records, one JSON object a line. */
+static int
+print_lines(struct cli *cli, struct error *err)
+{
+    int64_t from;
+    bool more = true;
+
+    if (cli_option_int(cli, "from", 0, INT64_MAX / 4, 0, &from, err) != 0)
+        return -1;
+    while (more) {
+        scoped_json answer = NULL;
+        json_t *item;
+        size_t i;
+
+        if (audit_log_page(cli, from, AUDIT_LOG_PAGE, false, &answer, err) !=
+            0)
+            return -1;
+        json_array_foreach(json_object_get(answer, "items"), i, item) {
+            scoped_buffer line = { 0 };
+
+            json_write(&line, item);
+            (void)printf("%s\n", line.bytes);
+        }
+        from = json_integer_value(json_object_get(answer, "next"));
+        more = json_is_true(json_object_get(answer, "more"));
+        if (cli_interrupted())
+            return error_set(err, ERROR_INTERRUPTED, "interrupted");
+    }
+    return 0;
+}
+
+/* --- files that can be verified --- */
+
+struct copy {
+    struct audit_dir files;
+    struct buffer note;     /* the signed head */
+    struct checkpoint head; /* what it says */
+    uint64_t added, without_person;
+};
+
+/* The signed head says how the log is called and how far to go: what came
+ * behind it is not vouched for yet, and comes with the next export. */
+static int
+read_head(const struct cli *cli, struct copy *copy, struct error *err)
+{
+    const char *path =
+        arena_printf(cli->arena, "%s/checkpoint", audit_log_path(cli));
+    scoped_answer answer = { 0 };
+    size_t used;
+
+    if (client_get_text(cli, path, &answer, err) != 0)
+        return -1;
+    if (checkpoint_parse(buffer_text(&answer.body), answer.body.size,
+                         &copy->head, &used, err) != 0)
+        return error_prefix(err, "the signed head");
+    buffer_add(&copy->note, answer.body.bytes, used);
+    return 0;
+}
+
+/* Bytes of a member, NULL when it is not there. */
+static int
+decode(struct arena *arena, const json_t *item, const char *name,
+       const void **bytes_out, size_t *size_out, struct error *err)
+{
+    const char *text = json_string_value(json_object_get(item, name));
+    size_t size = text != NULL ? strlen(text) : 0;
+    unsigned char *bytes = arena_alloc(arena, size + 1);
+    int decoded = base64_decode(text != NULL ? text : "", size, bytes, size);
+
+    if (decoded < 0)
+        return error_set(err, ERROR_VERIFY, "%s of a record is not base64",
+                         name);
+    *bytes_out = bytes;
+    *size_out = (size_t)decoded;
+    return 0;
+}
+
+/* One page, up to the signed head. */
+static int
+lay_down(struct copy *copy, const json_t *items, struct error *err)
+{
+    scoped_arena arena = arena_new();
+    struct audit_entry entries[AUDIT_LOG_PAGE];
+    uint64_t from = copy->files.tree.size;
+    size_t count = 0;
+    json_t *item;
+    size_t i;
+
+    json_array_foreach(items, i, item) {
+        struct audit_entry *entry = &entries[count];
+        int64_t position =
+            json_integer_value(json_object_get(item, "position"));
+
+        if (from + count >= copy->head.size || count == AUDIT_LOG_PAGE)
+            break;
+        if (position != (int64_t)(from + count))
+            return error_set(err, ERROR_VERIFY, "record %" PRIu64
+                             " is missing", from + count);
+        if (decode(arena, item, "entry", &entry->entry, &entry->size, err) !=
+                0 ||
+            decode(arena, item, "personal", &entry->personal,
+                   &entry->personal_size, err) != 0)
+            return -1;
+        copy->without_person += entry->personal_size == 0;
+        count++;
+    }
+    copy->added += count;
+    return audit_dir_append(&copy->files, from, entries, count, err);
+}
+
+static int
+fetch(const struct cli *cli, struct copy *copy, struct error *err)
+{
+    if (copy->files.tree.size > copy->head.size)
+        return error_set(err, ERROR_VERIFY,
+                         "%" PRIu64 " records are in the directory, the "
+                         "server's signed head has %" PRIu64,
+                         copy->files.tree.size, copy->head.size);
+    while (copy->files.tree.size < copy->head.size) {
+        uint64_t before = copy->files.tree.size;
+        scoped_json page = NULL;
+
+        if (audit_log_page(cli, (int64_t)before, AUDIT_LOG_PAGE, true, &page,
+                           err) != 0 ||
+            lay_down(copy, json_object_get(page, "items"), err) != 0)
+            return -1;
+        if (copy->files.tree.size == before)
+            return error_set(err, ERROR_VERIFY,
+                             "the server has %" PRIu64 " records, its signed "
+                             "head %" PRIu64,
+                             before, copy->head.size);
+        if (cli_interrupted())
+            return error_set(err, ERROR_INTERRUPTED,
+                             "interrupted; another export goes on from here");
+    }
+    /* Here it shows whether these are the records that were signed. */
+    return audit_dir_add_checkpoint(&copy->files, copy->note.bytes,
+                                    copy->note.size, err);
+}
+
+static void
+tell(const struct cli *cli, const struct copy *copy)
+{
+    if (cli->quiet)
+        return;
+    output_line("%s: %" PRIu64 " records, %" PRIu64 " of them new",
+                copy->head.origin, copy->head.size, copy->added);
+    if (copy->without_person > 0)
+        output_line("%" PRIu64 " came without their personal part: it was "
+                    "erased, or the right audit.personal is missing",
+                    copy->without_person);
+    output_line("check it anywhere: bulkhead audit verify %s --key KEY",
+                cli->words[0]);
+}
+
+static int
+write_files(struct cli *cli, struct error *err)
+{
+    struct copy copy = { .added = 0 };
+    int result;
+
+    if (cli_has(cli, "from"))
+        return error_field(err, "--from",
+                           "--from is for lines: files begin at the first "
+                           "record, or where the last export ended");
+    if (read_head(cli, &copy, err) != 0)
+        return -1;
+    result = audit_dir_open(&copy.files, cli->words[0], copy.head.origin, err);
+    if (result == 0) {
+        result = fetch(cli, &copy, err);
+        audit_dir_close(&copy.files);
+    }
+    if (result == 0)
+        tell(cli, &copy);
+    buffer_release(&copy.note);
+    return result;
+}
+
+static int
+export_log(struct cli *cli, struct error *err)
+{
+    return cli->word_count > 0 ? write_files(cli, err)
+                               : print_lines(cli, err);
+}
+
+static const struct command_option options[] = {
+    { "from", 0, "N", "position to begin at (lines alone)" },
+    { 0 },
+};
+
+const struct command command_audit_export = {
+    .verb = "audit",
+    .noun = "export",
+    .words = "[DIR]",
+    .help = "Copy a whole log: as files that can be verified, or as lines.",
+    .more = "The tenant's log, or the platform's where no tenant is given. "
+            "With DIR up to its\nnewest signed head, as files for `audit "
+            "verify` and `audit prove`, which need no\nserver; the same DIR "
+            "takes several logs, and an export again adds what is new.\n"
+            "Without DIR all records are printed, one JSON object a line.",
+    .options = options,
+    .words_max = 1,
+    .run = export_log,
+};
