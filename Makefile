@@ -103,7 +103,7 @@ $(OUT)/tests/%: $(OUT)/tests/%.o $(LIBS)
 	@$(CC) $< $(LIBS) $(ALL_LDFLAGS) $(LIBS_LINK) -lcmocka -o $@
 $(OUT)/tests/fuzz/%: $(OUT)/tests/fuzz/%.o $(LIBS)
 	@echo "  LD $@"
-	@$(CC) $< $(LIBS) $(ALL_LDFLAGS) -fsanitize=fuzzer $(LIBS_LINK) -o $@
+	@$(CC) $< $(LIBS) $(ALL_LDFLAGS) -fsanitize=fuzzer $(LIBS_LINK) -lcmocka -o $@
 CRASH := $(OUT)/tests/crash/test_disk
 # The campaigns of tests/hostile: what a story starts, one program a file.
 HOSTILE := $(patsubst %,$(OUT)/tests/hostile/%,fields agent flood witness)
