@@ -1,17 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "core/lifecycle.h"
+#include "core/lifecycle_private.h"
 
-#include <inttypes.h>
 #include <string.h>
 
 #include "core/reason.h"
 #include "core/usage.h"
-
-#define BACKOFF_FIRST_MS INT64_C(5000)
-#define BACKOFF_MAX_MS INT64_C(600000)
-/* Failed starts that a workload is given on top of its restarts: the fault is
- * more often the place's than the workload's. */
-#define START_TRIES 5
 
 bool
 lifecycle_is_waiting(int state)
@@ -32,35 +25,36 @@ lifecycle_is_over(int state)
     return state == WORKLOAD_REJECTED || state >= WORKLOAD_SUCCEEDED;
 }
 
-/* Could the instance still run? */
-static bool
-is_up(const struct instance *instance)
+bool
+lifecycle_is_up(const struct instance *instance)
 {
     return instance->state != INSTANCE_EXITED &&
            instance->state != INSTANCE_RELEASED;
 }
 
-static const struct instance *
-instance_of(const struct changes *changes, struct ref ref)
+const struct instance *
+lifecycle_instance(const struct changes *changes, struct ref ref)
 {
     return ref.kind == KIND_INSTANCE ? change_get(changes, ref) : NULL;
 }
 
-static const struct workload *
-workload_of(const struct changes *changes, const struct instance *instance)
+const struct workload *
+lifecycle_workload(const struct changes *changes,
+                   const struct instance *instance)
 {
     return change_get(changes, instance->object.parent);
 }
 
-static bool
-is_current(const struct workload *workload, const struct instance *instance)
+bool
+lifecycle_is_current(const struct workload *workload,
+                     const struct instance *instance)
 {
     return workload != NULL && lifecycle_is_live(workload->state) &&
            instance->attempt == workload->attempt;
 }
 
-static struct workload *
-move(struct changes *changes, struct ref ref, int state)
+struct workload *
+lifecycle_move(struct changes *changes, struct ref ref, int state)
 {
     struct workload *workload = change_update(changes, ref);
 
@@ -69,6 +63,14 @@ move(struct changes *changes, struct ref ref, int state)
         workload->state_ms = changes->context.now_ms;
     }
     return workload;
+}
+
+bool
+lifecycle_failed(const struct instance *instance)
+{
+    return instance->state >= INSTANCE_EXITED &&
+           instance->state != INSTANCE_LOST && instance->want == WANT_RUN &&
+           (instance->failure[0] != '\0' || instance->exit_code != 0);
 }
 
 int64_t
@@ -122,10 +124,11 @@ static void
 stop_instance(struct changes *changes, struct ref ref, int64_t deadline_ms,
               const char *reason)
 {
-    const struct instance *present = instance_of(changes, ref);
+    const struct instance *present = lifecycle_instance(changes, ref);
     struct instance *instance;
 
-    if (present == NULL || !is_up(present) || present->want == WANT_STOP)
+    if (present == NULL || !lifecycle_is_up(present) ||
+        present->want == WANT_STOP)
         return;
     instance = change_update(changes, ref);
     (void)snprintf(instance->want_reason, sizeof(instance->want_reason), "%s",
@@ -148,7 +151,7 @@ stop_instances(struct changes *changes, const struct workload *workload,
 
     world_each_child(changes->world, KIND_INSTANCE, workload->object.self,
                      ref) {
-        const struct instance *instance = instance_of(changes, ref);
+        const struct instance *instance = lifecycle_instance(changes, ref);
 
         if (instance != NULL && instance->attempt == workload->attempt)
             stop_instance(changes, ref, deadline_ms, reason);
@@ -166,225 +169,14 @@ lifecycle_stop(struct changes *changes, struct ref ref, int state,
         present->state == WORKLOAD_CANCELLING)
         return;
     if (state == WORKLOAD_PREEMPTING && present->state != state) {
-        workload = move(changes, ref, state);
+        workload = lifecycle_move(changes, ref, state);
         workload->preemptions++;
     } else {
-        workload = move(changes, ref, state);
+        workload = lifecycle_move(changes, ref, state);
     }
     if (proof != NULL)
         change_doc(changes, &workload->proof, proof);
     stop_instances(changes, workload, reason);
-}
-
-/* --- the end of an attempt --- */
-
-static void
-end(struct changes *changes, struct ref ref, int state, const char *why)
-{
-    struct workload *workload = move(changes, ref, state);
-
-    reason_clear(workload);
-    (void)snprintf(workload->reason_text, sizeof(workload->reason_text), "%s",
-                   why);
-    workload->ended_ms = changes->context.now_ms;
-    lifecycle_drop_holds(changes, ref);
-}
-
-/* Back to the queue, through the gate. */
-static void
-submit_again(struct changes *changes, struct ref ref, int64_t wait_ms,
-             const char *why)
-{
-    struct workload *workload = change_update(changes, ref);
-    struct verdict verdict;
-
-    if (wait_ms > 0)
-        verdict_set(&verdict, WORKLOAD_QUEUED, REASON_BACKOFF,
-                    "%s; it is tried again after %" PRId64 " s", why,
-                    wait_ms / 1000);
-    else
-        verdict_set(&verdict, WORKLOAD_QUEUED, REASON_NOT_EVALUATED,
-                    "%s; not yet evaluated again", why);
-    reason_put(workload, &verdict, changes->context.now_ms);
-    workload->started_ms = 0;
-    workload->next_try_ms =
-        wait_ms > 0 ? changes->context.now_ms + wait_ms : 0;
-}
-
-static int64_t
-backoff(int64_t failures)
-{
-    int64_t wait = BACKOFF_FIRST_MS;
-
-    while (--failures > 0 && wait < BACKOFF_MAX_MS)
-        wait *= 2;
-    return wait < BACKOFF_MAX_MS ? wait : BACKOFF_MAX_MS;
-}
-
-/* What the instances of an attempt say together. */
-struct outcome {
-    bool all_good;  /* every one ran and ended with 0 */
-    bool over_time; /* stopped for its longest run time */
-    bool by_hand;   /* stopped by an operator */
-    bool by_quota;  /* stopped by its quota */
-    const struct instance *failed; /* the first that failed by itself */
-    int64_t bad_starts; /* attempts, all of the workload */
-};
-
-static bool
-failed_by_itself(const struct instance *instance)
-{
-    return instance->state >= INSTANCE_EXITED &&
-           instance->state != INSTANCE_LOST && instance->want == WANT_RUN &&
-           (instance->failure[0] != '\0' || instance->exit_code != 0);
-}
-
-static struct outcome
-outcome_of(const struct changes *changes, const struct workload *workload)
-{
-    struct outcome outcome = { .all_good = true };
-    int64_t counted = 0;
-
-    world_each_child(changes->world, KIND_INSTANCE, workload->object.self,
-                     ref) {
-        const struct instance *instance = instance_of(changes, ref);
-
-        if (instance == NULL)
-            continue;
-        if (instance->failure[0] != '\0' && instance->want == WANT_RUN &&
-            instance->attempt != counted) {
-            counted = instance->attempt;
-            outcome.bad_starts++;
-        }
-        if (instance->attempt != workload->attempt)
-            continue;
-        if (instance->exit_code != 0 || instance->started_ms == 0)
-            outcome.all_good = false;
-        if (strcmp(instance->want_reason, "max-run-time") == 0)
-            outcome.over_time = true;
-        if (strcmp(instance->want_reason, LIFECYCLE_BY_HAND) == 0)
-            outcome.by_hand = true;
-        if (strcmp(instance->want_reason, LIFECYCLE_QUOTA) == 0)
-            outcome.by_quota = true;
-        if (failed_by_itself(instance) &&
-            (outcome.failed == NULL ||
-             instance->ended_ms < outcome.failed->ended_ms))
-            outcome.failed = instance;
-    }
-    return outcome;
-}
-
-static void
-settle_failure(struct changes *changes, struct ref ref,
-               const struct outcome *outcome)
-{
-    struct workload *workload = change_update(changes, ref);
-    const struct instance *failed = outcome->failed;
-    bool start = failed != NULL && failed->failure[0] != '\0';
-    int64_t left;
-    char why[TEXT_MAX_SIZE];
-
-    workload->failures++;
-    if (start) {
-        (void)snprintf(why, sizeof(why), "it could not be started: %s",
-                       failed->failure);
-        left = START_TRIES - outcome->bad_starts;
-    } else {
-        (void)snprintf(why, sizeof(why), "it ended with exit code %" PRId64
-                                         "%s",
-                       failed != NULL ? failed->exit_code : 1,
-                       failed != NULL && failed->oom
-                           ? ", out of its memory limit"
-                           : "");
-        workload->exit_code = failed != NULL ? failed->exit_code : 1;
-        workload->oom = failed != NULL && failed->oom;
-        left = workload->restarts -
-               (workload->failures - outcome->bad_starts);
-    }
-    if (left >= 0)
-        submit_again(changes, ref, backoff(workload->failures), why);
-    else
-        end(changes, ref, WORKLOAD_FAILED, why);
-}
-
-static void
-settle_run(struct changes *changes, struct ref ref,
-           const struct outcome *outcome)
-{
-    const struct workload *workload = change_get(changes, ref);
-
-    if (!outcome->all_good) {
-        settle_failure(changes, ref, outcome);
-    } else if (workload->kind == WORKLOAD_SERVICE &&
-               workload->failures < workload->restarts) {
-        struct workload *again = change_update(changes, ref);
-
-        again->failures++;
-        submit_again(changes, ref, backoff(again->failures),
-                     "the service ended by itself");
-    } else {
-        end(changes, ref, WORKLOAD_SUCCEEDED, "");
-    }
-}
-
-/* Is anything of this attempt not given back?  A lost instance counts as
- * gone where the workload may recover: its cards stay bound, its work may
- * begin elsewhere. */
-static bool
-is_pending(const struct changes *changes, const struct workload *workload,
-           bool *lost_out)
-{
-    *lost_out = false;
-    world_each_child(changes->world, KIND_INSTANCE, workload->object.self,
-                     ref) {
-        const struct instance *instance = instance_of(changes, ref);
-
-        if (instance == NULL || instance->attempt != workload->attempt ||
-            instance->state == INSTANCE_RELEASED)
-            continue;
-        if (instance->state != INSTANCE_LOST ||
-            workload->recovery == RECOVERY_NEVER)
-            return true;
-        *lost_out = true;
-    }
-    return false;
-}
-
-/* Moves a workload on once its attempt is over. */
-static void
-settle(struct changes *changes, struct ref ref)
-{
-    const struct workload *workload = change_get(changes, ref);
-    struct outcome outcome;
-    bool lost;
-
-    if (workload == NULL || !lifecycle_is_live(workload->state) ||
-        is_pending(changes, workload, &lost))
-        return;
-    outcome = outcome_of(changes, workload);
-    if (workload->state == WORKLOAD_CANCELLING) {
-        if (lost)
-            return;
-        if (outcome.over_time)
-            end(changes, ref, WORKLOAD_FAILED,
-                "it ran for longer than its longest run time");
-        else
-            end(changes, ref, WORKLOAD_CANCELLED, "");
-    } else if (lost) {
-        submit_again(changes, ref, 0, "its node was lost");
-    } else if (workload->state == WORKLOAD_PREEMPTING) {
-        if (outcome.all_good)
-            end(changes, ref, WORKLOAD_SUCCEEDED, "");
-        else
-            submit_again(changes, ref, 0,
-                         outcome.by_hand
-                             ? "an operator took it off its cards"
-                         : outcome.by_quota
-                             ? "it was stopped by a quota that is used up"
-                             : "it was stopped to make room for others");
-    } else {
-        settle_run(changes, ref, &outcome);
-    }
 }
 
 /* --- what was seen --- */
@@ -402,15 +194,15 @@ refresh(struct changes *changes, struct ref ref)
         workload->state != WORKLOAD_LOST && workload->state != WORKLOAD_RUNNING)
         return;
     world_each_child(changes->world, KIND_INSTANCE, ref, child) {
-        const struct instance *instance = instance_of(changes, child);
+        const struct instance *instance = lifecycle_instance(changes, child);
 
         if (instance == NULL || instance->attempt != workload->attempt)
             continue;
         lost |= instance->state == INSTANCE_LOST;
-        waiting |= instance->started_ms == 0 && is_up(instance);
+        waiting |= instance->started_ms == 0 && lifecycle_is_up(instance);
         begun |= instance->state != INSTANCE_ASSIGNED;
     }
-    image = move(changes, ref,
+    image = lifecycle_move(changes, ref,
                  lost      ? WORKLOAD_LOST
                  : waiting ? (begun ? WORKLOAD_STARTING : WORKLOAD_ASSIGNED)
                            : WORKLOAD_RUNNING);
@@ -421,13 +213,13 @@ refresh(struct changes *changes, struct ref ref)
 void
 lifecycle_starting(struct changes *changes, struct ref ref)
 {
-    const struct instance *present = instance_of(changes, ref);
+    const struct instance *present = lifecycle_instance(changes, ref);
 
     if (present == NULL || present->state != INSTANCE_ASSIGNED)
         return;
     ((struct instance *)change_update(changes, ref))->state =
         INSTANCE_STARTING;
-    if (is_current(workload_of(changes, present), present))
+    if (lifecycle_is_current(lifecycle_workload(changes, present), present))
         refresh(changes, present->object.parent);
 }
 
@@ -435,8 +227,8 @@ lifecycle_starting(struct changes *changes, struct ref ref)
 static void
 count_from_start(struct changes *changes, struct ref ref)
 {
-    const struct instance *instance = instance_of(changes, ref);
-    const struct workload *workload = workload_of(changes, instance);
+    const struct instance *instance = lifecycle_instance(changes, ref);
+    const struct workload *workload = lifecycle_workload(changes, instance);
 
     world_each_child(changes->world, KIND_BINDING, ref, at) {
         const struct binding *binding = change_get(changes, at);
@@ -450,19 +242,19 @@ count_from_start(struct changes *changes, struct ref ref)
 void
 lifecycle_started(struct changes *changes, struct ref ref)
 {
-    const struct instance *present = instance_of(changes, ref);
+    const struct instance *present = lifecycle_instance(changes, ref);
     const struct workload *workload;
     struct instance *instance;
 
-    if (present == NULL || !is_up(present) || present->started_ms != 0)
+    if (present == NULL || !lifecycle_is_up(present) || present->started_ms != 0)
         return;
     instance = change_update(changes, ref);
     instance->started_ms = changes->context.now_ms;
     if (instance->state == INSTANCE_ASSIGNED ||
         instance->state == INSTANCE_STARTING)
         instance->state = INSTANCE_RUNNING;
-    workload = workload_of(changes, instance);
-    if (!is_current(workload, instance))
+    workload = lifecycle_workload(changes, instance);
+    if (!lifecycle_is_current(workload, instance))
         return;
     if (workload->started_ms == 0)
         ((struct workload *)change_update(changes, instance->object.parent))
@@ -475,13 +267,13 @@ lifecycle_started(struct changes *changes, struct ref ref)
 static void
 fail_gang(struct changes *changes, const struct instance *instance)
 {
-    const struct workload *workload = workload_of(changes, instance);
+    const struct workload *workload = lifecycle_workload(changes, instance);
 
-    if (!is_current(workload, instance))
+    if (!lifecycle_is_current(workload, instance))
         return;
     refresh(changes, instance->object.parent);
-    workload = workload_of(changes, instance);
-    if (failed_by_itself(instance))
+    workload = lifecycle_workload(changes, instance);
+    if (lifecycle_failed(instance))
         stop_instances(changes, workload, "gang");
 }
 
@@ -489,10 +281,10 @@ void
 lifecycle_start_failed(struct changes *changes, struct ref ref,
                        const char *why)
 {
-    const struct instance *present = instance_of(changes, ref);
+    const struct instance *present = lifecycle_instance(changes, ref);
     struct instance *instance;
 
-    if (present == NULL || !is_up(present))
+    if (present == NULL || !lifecycle_is_up(present))
         return;
     instance = change_update(changes, ref);
     instance->state = INSTANCE_EXITED;
@@ -507,10 +299,10 @@ void
 lifecycle_exited(struct changes *changes, struct ref ref, int64_t exit_code,
                  bool oom)
 {
-    const struct instance *present = instance_of(changes, ref);
+    const struct instance *present = lifecycle_instance(changes, ref);
     struct instance *instance;
 
-    if (present == NULL || !is_up(present))
+    if (present == NULL || !lifecycle_is_up(present))
         return;
     instance = change_update(changes, ref);
     instance->state = INSTANCE_EXITED;
@@ -571,7 +363,7 @@ close_binding(struct changes *changes, struct ref ref, struct ref tenant)
 void
 lifecycle_released(struct changes *changes, struct ref ref)
 {
-    const struct instance *present = instance_of(changes, ref);
+    const struct instance *present = lifecycle_instance(changes, ref);
     struct instance *instance;
 
     if (present == NULL || present->state == INSTANCE_RELEASED)
@@ -584,8 +376,8 @@ lifecycle_released(struct changes *changes, struct ref ref)
     instance->state = INSTANCE_RELEASED;
     world_each_child(changes->world, KIND_BINDING, ref, binding)
         close_binding(changes, binding, instance->object.scope);
-    if (is_current(workload_of(changes, instance), instance))
-        settle(changes, instance->object.parent);
+    if (lifecycle_is_current(lifecycle_workload(changes, instance), instance))
+        lifecycle_settle(changes, instance->object.parent);
 }
 
 /* --- loss and return --- */
@@ -593,17 +385,17 @@ lifecycle_released(struct changes *changes, struct ref ref)
 static void
 lose_instance(struct changes *changes, struct ref ref)
 {
-    const struct instance *present = instance_of(changes, ref);
+    const struct instance *present = lifecycle_instance(changes, ref);
     const struct workload *workload;
     struct instance *instance;
 
-    if (present == NULL || !is_up(present) ||
+    if (present == NULL || !lifecycle_is_up(present) ||
         present->state == INSTANCE_LOST)
         return;
     instance = change_update(changes, ref);
     instance->state = INSTANCE_LOST;
-    workload = workload_of(changes, instance);
-    if (!is_current(workload, instance))
+    workload = lifecycle_workload(changes, instance);
+    if (!lifecycle_is_current(workload, instance))
         return;
     refresh(changes, instance->object.parent);
     if (workload->recovery == RECOVERY_NEVER)
@@ -612,8 +404,8 @@ lose_instance(struct changes *changes, struct ref ref)
     instance->want = WANT_STOP;
     (void)snprintf(instance->want_reason, sizeof(instance->want_reason),
                    "lost");
-    stop_instances(changes, workload_of(changes, instance), "gang");
-    settle(changes, instance->object.parent);
+    stop_instances(changes, lifecycle_workload(changes, instance), "gang");
+    lifecycle_settle(changes, instance->object.parent);
 }
 
 void
@@ -626,20 +418,20 @@ lifecycle_lost(struct changes *changes, struct ref node)
 void
 lifecycle_back(struct changes *changes, struct ref ref)
 {
-    const struct instance *present = instance_of(changes, ref);
+    const struct instance *present = lifecycle_instance(changes, ref);
     const struct workload *workload;
     struct instance *instance;
 
     if (present == NULL || present->state != INSTANCE_LOST)
         return;
     instance = change_update(changes, ref);
-    workload = workload_of(changes, instance);
-    if (!is_current(workload, instance))
+    workload = lifecycle_workload(changes, instance);
+    if (!lifecycle_is_current(workload, instance))
         instance->want = WANT_STOP;
     instance->state = instance->want != WANT_RUN      ? INSTANCE_STOPPING
                       : instance->started_ms != 0 ? INSTANCE_RUNNING
                                                       : INSTANCE_STARTING;
-    if (is_current(workload, instance))
+    if (lifecycle_is_current(workload, instance))
         refresh(changes, instance->object.parent);
 }
 
@@ -647,14 +439,14 @@ void
 lifecycle_checkpoint(struct changes *changes, struct ref ref, int64_t step,
                      int64_t time_ms)
 {
-    const struct instance *instance = instance_of(changes, ref);
+    const struct instance *instance = lifecycle_instance(changes, ref);
     const struct workload *present;
     struct workload *workload;
 
     if (instance == NULL)
         return;
-    present = workload_of(changes, instance);
-    if (!is_current(present, instance) || time_ms < present->checkpoint_ms)
+    present = lifecycle_workload(changes, instance);
+    if (!lifecycle_is_current(present, instance) || time_ms < present->checkpoint_ms)
         return;
     workload = change_update(changes, instance->object.parent);
     workload->checkpoint_step = step;
