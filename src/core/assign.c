@@ -116,12 +116,30 @@ begin_attempt(struct changes *changes, struct ref ref)
     workload->state = WORKLOAD_ASSIGNED;
     workload->state_ms = changes->context.now_ms;
     workload->attempt++;
+    workload->instances_now = workload->instances;
     workload->started_ms = 0;
     workload->ended_ms = 0;
     workload->next_try_ms = 0;
     workload->exit_code = 0;
     workload->oom = false;
     return workload;
+}
+
+/* One instance on its parts. */
+static void
+take_seat(const struct estate *estate, struct changes *changes,
+          const struct workload *workload,
+          const struct place_request *request, const struct seat *seat,
+          int64_t number, struct taken *taken)
+{
+    struct ref instance = add_instance(estate, changes, workload, request,
+                                       seat->site, number, taken)
+                              ->object.self;
+
+    for (size_t k = 0; k < seat->part_count; k++)
+        bind(changes, workload, request, instance,
+             &estate->parts[seat->parts[k]], seat);
+    settle_volumes(changes, workload, estate->sites[seat->site].node);
 }
 
 void
@@ -137,18 +155,60 @@ assign_start(const struct estate *estate, struct changes *changes,
     lifecycle_drop_holds(changes, self);
     workload = begin_attempt(changes, self);
     workload->class = request->class->object.self;
-    for (size_t i = 0; i < placement->count; i++) {
-        const struct seat *seat = &placement->seats[i];
-        struct ref instance =
-            add_instance(estate, changes, workload, request, seat->site,
-                         (int64_t)i, &taken)
-                ->object.self;
+    for (size_t i = 0; i < placement->count; i++)
+        take_seat(estate, changes, workload, request, &placement->seats[i],
+                  (int64_t)i, &taken);
+}
 
-        for (size_t k = 0; k < seat->part_count; k++)
-            bind(changes, workload, request, instance,
-                 &estate->parts[seat->parts[k]], seat);
-        settle_volumes(changes, workload, estate->sites[seat->site].node);
+/* --- growth --- */
+
+/* Who had this number in the gang before leaves the memory. */
+static void
+retire_former(struct changes *changes, const struct workload *workload,
+              int64_t number)
+{
+    world_each_child(changes->world, KIND_INSTANCE, workload->object.self,
+                     ref) {
+        const struct instance *instance =
+            world_instance(changes->world, ref);
+
+        if (instance->attempt != workload->attempt ||
+            instance->number != number)
+            continue;
+        world_each_child(changes->world, KIND_BINDING, ref, binding)
+            change_evict(changes, binding);
+        change_evict(changes, ref);
     }
+}
+
+static void
+prove_growth(struct changes *changes, struct workload *workload,
+             int64_t number)
+{
+    scoped_buffer text = { 0 };
+    scoped_json proof = json_pack(
+        "{s:s, s:I, s:I, s:I, s:I}", "rule", "growth", "number",
+        (json_int_t)number, "instances", (json_int_t)workload->instances_now,
+        "instances_max", (json_int_t)workload->instances_max, "time_ms",
+        (json_int_t)changes->context.now_ms);
+
+    json_write(&text, proof);
+    change_doc(changes, &workload->proof, buffer_text(&text));
+}
+
+void
+assign_grow(const struct estate *estate, struct changes *changes,
+            const struct workload *present,
+            const struct place_request *request, const struct seat *seat,
+            int64_t number)
+{
+    struct workload *workload = change_update(changes, present->object.self);
+    struct taken taken = { 0 };
+
+    workload->instances_now++;
+    retire_former(changes, workload, number);
+    take_seat(estate, changes, workload, request, seat, number, &taken);
+    prove_growth(changes, workload, number);
 }
 
 /* --- nominate --- */
@@ -185,8 +245,11 @@ stop_victim(const struct estate *estate, struct changes *changes,
     json_object_set_new(proof, "time_ms",
                         json_integer((json_int_t)changes->context.now_ms));
     json_write(&text, proof);
-    lifecycle_stop(changes, run->workload, WORKLOAD_PREEMPTING, "preempted",
-                   buffer_text(&text));
+    if (run->surplus)
+        lifecycle_shrink(changes, run->instance, buffer_text(&text));
+    else
+        lifecycle_stop(changes, run->workload, WORKLOAD_PREEMPTING,
+                       "preempted", buffer_text(&text));
 }
 
 /* The last deadline of those who make room, so that the nomination outlives

@@ -15,6 +15,12 @@ void assign_start(const struct estate *estate, struct changes *changes,
                   const struct place_request *request,
                   const struct placement *placement);
 
+/* One more instance of an elastic gang that runs. */
+void assign_grow(const struct estate *estate, struct changes *changes,
+                 const struct workload *present,
+                 const struct place_request *request, const struct seat *seat,
+                 int64_t number);
+
 /* The victims (none: everything it needs is being released already) get
  * notice with the proof; the parts of the placement are held for the
  * workload. */

@@ -86,6 +86,12 @@ struct run {
     int64_t priority;
     struct use *uses;
     size_t count; /* of uses; 0: nothing that could be given back */
+    /* Of an elastic gang each surplus instance is a run of its own: */
+    bool surplus;
+    struct ref instance;  /* which it is */
+    uint32_t next_surplus; /* the next one of the gang; ESTATE_NONE: the last.
+                              The gang's own run leads on to the first */
+    size_t surplus_count;  /* of the gang's own */
     bool live;    /* it has started and is not over */
     bool leaving; /* it is being stopped already */
     bool fixed;   /* not preemptible, or lost: no victim */
@@ -209,6 +215,10 @@ uint32_t estate_run(const struct estate *estate, struct ref workload);
 /* The bit of a site's part among those that were touched; with very many parts
  * several have the same. */
 uint64_t estate_part_bit(const struct estate *estate, uint32_t part);
+/* The run that has this part of a card for the workload: the gang's own, or
+ * that of a surplus instance; ESTATE_NONE when it is being given back. */
+uint32_t estate_run_on(const struct estate *estate, struct ref workload,
+                       uint32_t part);
 /* The first run of a tenant; run.next leads on, in no order. */
 uint32_t estate_first_run(const struct estate *estate, struct ref tenant);
 /* The counters of a pool's places, of a tenant's runs. */

@@ -52,33 +52,27 @@ run_unlink(struct estate *estate, const struct run *run)
 }
 
 static uint32_t
-run_take(struct estate *estate, uint32_t index)
+run_take(struct estate *estate)
 {
     struct estate_inside *inside = estate->inside;
-    uint32_t number;
 
-    if (inside->free_run_count > 0) {
-        number = inside->free_runs[--inside->free_run_count];
-    } else {
-        number = (uint32_t)estate->run_count++;
-        estate->runs =
-            estate_grow(estate, estate->runs, &inside->run_room,
-                        estate->run_count, sizeof(*estate->runs));
-    }
-    inside->run_of[index] = number;
-    return number;
+    if (inside->free_run_count > 0)
+        return inside->free_runs[--inside->free_run_count];
+    estate->runs = estate_grow(estate, estate->runs, &inside->run_room,
+                               estate->run_count + 1, sizeof(*estate->runs));
+    estate->runs[estate->run_count].next_surplus = ESTATE_NONE;
+    return (uint32_t)estate->run_count++;
 }
 
 static void
-run_give(struct estate *estate, uint32_t index)
+run_give(struct estate *estate, uint32_t number)
 {
     struct estate_inside *inside = estate->inside;
 
     inside->free_runs =
         estate_grow(estate, inside->free_runs, &inside->free_run_room,
                     inside->free_run_count + 1, sizeof(*inside->free_runs));
-    inside->free_runs[inside->free_run_count++] = inside->run_of[index];
-    inside->run_of[index] = ESTATE_NONE;
+    inside->free_runs[inside->free_run_count++] = number;
 }
 
 /* --- ledgers --- */
@@ -158,10 +152,21 @@ add_bindings(struct estate *estate, const struct instance *instance,
     }
 }
 
+/* --- surplus --- */
+
+/* Does it have a run of its own, since the gang goes on without it? */
+static bool
+is_extra(const struct workload *workload, const struct instance *instance)
+{
+    return lifecycle_is_elastic(workload) &&
+           lifecycle_is_surplus(workload, instance);
+}
+
 /* An instance that runs on is a use, one that is leaving gives back.  True
  * when it gives back. */
 static bool
 derive_instance(struct estate *estate, struct run *run,
+                const struct workload *workload,
                 const struct instance *instance)
 {
     uint32_t site = estate_site(estate, instance->node);
@@ -180,7 +185,7 @@ derive_instance(struct estate *estate, struct run *run,
         run->gives_back = true;
         return true;
     }
-    if (site != ESTATE_NONE) {
+    if (site != ESTATE_NONE && !is_extra(workload, instance)) {
         quota_demand_instance(estate->world, instance, &run->demand);
         add_use(estate, run, &use);
         add_bindings(estate, instance, &run->demand, run, false, site);
@@ -221,7 +226,7 @@ derive_instances(struct estate *estate, struct run *run,
         if (instance->state == INSTANCE_RELEASED)
             continue;
         any = true;
-        if (!derive_instance(estate, run, instance))
+        if (!derive_instance(estate, run, workload, instance))
             stays = true;
     }
     if (any && !stays && is_stopping(workload->state))
@@ -252,6 +257,71 @@ derive_promise(struct estate *estate, struct run *run,
     charge(estate, run, &demand, false);
 }
 
+/* --- surplus --- */
+
+static void
+surplus_fill(struct estate *estate, uint32_t number, uint32_t gang,
+             const struct workload *workload,
+             const struct instance *instance)
+{
+    struct run *run = &estate->runs[number];
+    struct use use = { .site = estate_site(estate, instance->node),
+                       .part = ESTATE_NONE,
+                       .memory_mib = instance->memory_mib,
+                       .cpu_milli = instance->cpu_milli };
+
+    run->workload = estate->runs[gang].workload;
+    run->instance = instance->object.self;
+    run->surplus = true;
+    run->live = true;
+    run->fixed = !lifecycle_can_shrink(workload, instance);
+    run->priority = estate->runs[gang].priority;
+    run->demand.asked_pool = estate->runs[gang].demand.asked_pool;
+    quota_demand_instance(estate->world, instance, &run->demand);
+    add_use(estate, run, &use);
+    add_bindings(estate, instance, &run->demand, run, false, use.site);
+}
+
+/* One run for each surplus instance that goes on, behind the gang's own. */
+static void
+surplus_derive(struct estate *estate, uint32_t gang,
+               const struct workload *workload)
+{
+    uint32_t last = gang;
+    int64_t due_ms;
+
+    world_each_child(estate->world, KIND_INSTANCE, workload->object.self,
+                     ref) {
+        const struct instance *instance = world_instance(estate->world, ref);
+        uint32_t number;
+
+        if (instance->state == INSTANCE_RELEASED ||
+            !is_extra(workload, instance) ||
+            estate_site(estate, instance->node) == ESTATE_NONE ||
+            estate_is_leaving(estate, instance, &due_ms))
+            continue;
+        number = run_take(estate);
+        run_link(estate, number, workload->object.scope);
+        surplus_fill(estate, number, gang, workload, instance);
+        estate->runs[last].next_surplus = number;
+        estate->runs[number].next_surplus = ESTATE_NONE;
+        estate->runs[gang].surplus_count++;
+        last = number;
+    }
+}
+
+uint32_t
+estate_run_on(const struct estate *estate, struct ref workload, uint32_t part)
+{
+    uint32_t at = estate_run(estate, workload);
+
+    for (; at != ESTATE_NONE; at = estate->runs[at].next_surplus)
+        for (size_t i = 0; i < estate->runs[at].count; i++)
+            if (estate->runs[at].uses[i].part == part)
+                return at;
+    return ESTATE_NONE;
+}
+
 /* --- a run --- */
 
 static bool
@@ -273,7 +343,8 @@ has_run(const struct world *world, const struct workload *workload)
 static void
 run_clear(struct estate *estate, struct run *run)
 {
-    struct run empty = { .uses = run->uses,
+    struct run empty = { .next_surplus = ESTATE_NONE,
+                         .uses = run->uses,
                          .use_room = run->use_room,
                          .shares = run->shares,
                          .share_room = run->share_room };
@@ -281,6 +352,21 @@ run_clear(struct estate *estate, struct run *run)
     for (size_t i = 0; i < run->share_count; i++)
         add_share(estate, &run->shares[i], -1);
     *run = empty;
+}
+
+static void
+run_drop_surplus(struct estate *estate, const struct run *gang)
+{
+    uint32_t next;
+
+    for (uint32_t at = gang->next_surplus; at != ESTATE_NONE; at = next) {
+        struct run *run = &estate->runs[at];
+
+        next = run->next_surplus;
+        run_unlink(estate, run);
+        run_clear(estate, run);
+        run_give(estate, at);
+    }
 }
 
 static void
@@ -324,6 +410,7 @@ static bool
 leaves(const struct run *old, const struct run *new)
 {
     if ((new->leaving && !old->leaving) ||
+        new->surplus_count < old->surplus_count ||
         (new->charged != old->charged && !has_started(old, new) &&
          (!new->promised || old->promised)))
         return true;
@@ -347,6 +434,7 @@ static bool
 is_more(const struct run *old, const struct run *new)
 {
     return has_started(old, new) || uses_more(old, new) ||
+           new->surplus_count > old->surplus_count ||
            (old->fixed && !new->fixed) || (old->leaving && !new->leaving) ||
            old->priority != new->priority ||
            !ref_equal(old->demand.project, new->demand.project) ||
@@ -360,6 +448,7 @@ is_same(const struct run *old, const struct run *new)
            old->fixed == new->fixed && old->promised == new->promised &&
            old->gives_back == new->gives_back &&
            old->charged == new->charged && old->stays == new->stays &&
+           old->surplus_count == new->surplus_count &&
            old->priority == new->priority && old->count == new->count &&
            ref_equal(old->demand.project, new->demand.project) &&
            ref_equal(old->demand.pool, new->demand.pool) &&
@@ -385,7 +474,8 @@ tell(struct estate *estate, struct ref tenant, const struct run *old,
 {
     struct estate_news *news = &estate->news;
     bool nominated = new->promised && !old->promised;
-    bool started = has_started(old, new) || (!new->fixed && old->fixed);
+    bool started = has_started(old, new) || (!new->fixed && old->fixed) ||
+                   new->surplus_count > old->surplus_count;
 
     if (is_same(old, new))
         return;
@@ -421,19 +511,22 @@ estate_run_derive(struct estate *estate, uint32_t index)
     number = inside->run_of[index];
     if (number != ESTATE_NONE) {
         old = estate->runs[number];
-        run_unlink(estate, &old);
+        run_drop_surplus(estate, &old);
+        run_unlink(estate, &estate->runs[number]);
         run_clear(estate, &estate->runs[number]);
     }
     if (!has_run(estate->world, workload)) {
         tell(estate, old.tenant, &old, &none);
         if (number != ESTATE_NONE)
-            run_give(estate, index);
+            run_give(estate, number);
+        inside->run_of[index] = ESTATE_NONE;
         return;
     }
     if (number == ESTATE_NONE)
-        number = run_take(estate, index);
+        number = inside->run_of[index] = run_take(estate);
     run_link(estate, number, workload->object.scope);
     run_fill(estate, &estate->runs[number], workload);
+    surplus_derive(estate, number, workload);
     tell(estate, workload->object.scope, &old, &estate->runs[number]);
 }
 

@@ -144,6 +144,17 @@ same_demand(const struct demand *a, const struct demand *b)
            memcmp(a->of, b->of, sizeof(a->of)) == 0;
 }
 
+static uint32_t
+surplus_of(const struct estate *estate, uint32_t gang, struct ref instance)
+{
+    uint32_t at = estate->runs[gang].next_surplus;
+
+    while (at != ESTATE_NONE &&
+           !ref_equal(estate->runs[at].instance, instance))
+        at = estate->runs[at].next_surplus;
+    return at;
+}
+
 static const char *
 compare_runs(const struct estate *estate, const struct estate *fresh)
 {
@@ -158,13 +169,20 @@ compare_runs(const struct estate *estate, const struct estate *fresh)
         if (ref_is_none(run->workload))
             continue;
         count++;
-        if (number == ESTATE_NONE || estate_run(estate, run->workload) != i)
+        if (number == ESTATE_NONE ||
+            (estate_run(estate, run->workload) != i && !run->surplus))
             return "the place of a run";
+        if (run->surplus)
+            number = surplus_of(fresh, number, run->instance);
+        if (number == ESTATE_NONE)
+            return "a surplus instance";
         other = &fresh->runs[number];
         if (run->priority != other->priority || run->live != other->live ||
             run->leaving != other->leaving ||
             run->promised != other->promised ||
             run->gives_back != other->gives_back ||
+            run->fixed != other->fixed ||
+            run->surplus_count != other->surplus_count ||
             !ref_equal(run->first_hold, other->first_hold) ||
             !same_demand(&run->demand, &other->demand) ||
             !same_uses(estate, run, fresh, other))

@@ -6,6 +6,9 @@
 #include "core/reason.h"
 #include "core/usage.h"
 
+/* Before a gang tries to grow again after a start that failed. */
+#define GROWTH_PAUSE_MS INT64_C(60000)
+
 bool
 lifecycle_is_waiting(int state)
 {
@@ -71,6 +74,25 @@ lifecycle_failed(const struct instance *instance)
     return instance->state >= INSTANCE_EXITED &&
            instance->state != INSTANCE_LOST && instance->want == WANT_RUN &&
            (instance->failure[0] != '\0' || instance->exit_code != 0);
+}
+
+bool
+lifecycle_is_elastic(const struct workload *workload)
+{
+    return workload->instances_max > workload->instances;
+}
+
+bool
+lifecycle_is_surplus(const struct workload *workload,
+                     const struct instance *instance)
+{
+    return instance->number >= workload->instances;
+}
+
+bool
+lifecycle_has_left(const struct instance *instance)
+{
+    return strcmp(instance->want_reason, LIFECYCLE_SHRUNK) == 0;
 }
 
 int64_t
@@ -179,6 +201,50 @@ lifecycle_stop(struct changes *changes, struct ref ref, int state,
     stop_instances(changes, workload, reason);
 }
 
+/* Its time counts for nothing: the rest goes on without it. */
+static void
+leave(struct changes *changes, struct ref ref, int64_t deadline_ms)
+{
+    const struct instance *instance = lifecycle_instance(changes, ref);
+    struct workload *workload =
+        change_update(changes, instance->object.parent);
+
+    if (workload->instances_now > workload->instances)
+        workload->instances_now--;
+    stop_instance(changes, ref, deadline_ms, LIFECYCLE_SHRUNK);
+}
+
+bool
+lifecycle_can_shrink(const struct workload *workload,
+                     const struct instance *instance)
+{
+    return instance->want == WANT_RUN && lifecycle_is_up(instance) &&
+           instance->state != INSTANCE_LOST &&
+           lifecycle_is_current(workload, instance) &&
+           lifecycle_is_surplus(workload, instance);
+}
+
+void
+lifecycle_shrink(struct changes *changes, struct ref ref, const char *proof)
+{
+    const struct instance *instance = lifecycle_instance(changes, ref);
+    const struct workload *workload;
+
+    if (instance == NULL)
+        return;
+    workload = lifecycle_workload(changes, instance);
+    if (!lifecycle_can_shrink(workload, instance))
+        return;
+    leave(changes, ref,
+          changes->context.now_ms + lifecycle_grace(changes->world, workload));
+    if (proof != NULL)
+        change_doc(changes,
+                   &((struct workload *)change_update(
+                         changes, instance->object.parent))
+                        ->proof,
+                   proof);
+}
+
 /* --- what was seen --- */
 
 /* The workload's state from its live instances, while it comes up or back. */
@@ -196,7 +262,8 @@ refresh(struct changes *changes, struct ref ref)
     world_each_child(changes->world, KIND_INSTANCE, ref, child) {
         const struct instance *instance = lifecycle_instance(changes, child);
 
-        if (instance == NULL || instance->attempt != workload->attempt)
+        if (instance == NULL || instance->attempt != workload->attempt ||
+            lifecycle_is_surplus(workload, instance))
             continue;
         lost |= instance->state == INSTANCE_LOST;
         waiting |= instance->started_ms == 0 && lifecycle_is_up(instance);
@@ -277,6 +344,25 @@ fail_gang(struct changes *changes, const struct instance *instance)
         stop_instances(changes, workload, "gang");
 }
 
+/* Surplus that could not be started: the gang is as it was, and tries again
+ * later. */
+static void
+put_off_growth(struct changes *changes, struct instance *instance)
+{
+    const struct workload *seen = lifecycle_workload(changes, instance);
+    struct workload *workload;
+
+    if (!lifecycle_is_current(seen, instance) ||
+        !lifecycle_is_surplus(seen, instance) || instance->want != WANT_RUN)
+        return;
+    workload = change_update(changes, instance->object.parent);
+    workload->instances_now--;
+    workload->next_try_ms = changes->context.now_ms + GROWTH_PAUSE_MS;
+    instance->want = WANT_STOP;
+    (void)snprintf(instance->want_reason, sizeof(instance->want_reason),
+                   LIFECYCLE_SHRUNK);
+}
+
 void
 lifecycle_start_failed(struct changes *changes, struct ref ref,
                        const char *why)
@@ -290,6 +376,7 @@ lifecycle_start_failed(struct changes *changes, struct ref ref,
     instance->state = INSTANCE_EXITED;
     instance->ended_ms = changes->context.now_ms;
     instance->exit_code = -1;
+    put_off_growth(changes, instance);
     (void)snprintf(instance->failure, sizeof(instance->failure), "%s",
                    why != NULL && why[0] != '\0' ? why : "unknown reason");
     fail_gang(changes, instance);
@@ -397,6 +484,12 @@ lose_instance(struct changes *changes, struct ref ref)
     workload = lifecycle_workload(changes, instance);
     if (!lifecycle_is_current(workload, instance))
         return;
+    if (lifecycle_is_surplus(workload, instance)) {
+        if (instance->want == WANT_RUN)
+            leave(changes, ref, 0);
+        instance->want = WANT_STOP;
+        return;
+    }
     refresh(changes, instance->object.parent);
     if (workload->recovery == RECOVERY_NEVER)
         return;

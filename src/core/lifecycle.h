@@ -25,6 +25,9 @@
 /* ... and when its quota takes it off. */
 #define LIFECYCLE_QUOTA "quota"
 
+/* ... and when an elastic gang becomes smaller. */
+#define LIFECYCLE_SHRUNK "shrunk"
+
 #define EXIT_CHECKPOINTED 75 /* sysexits EX_TEMPFAIL: saved, run me again */
 
 /* ref is the instance.  The runner is at it; then the process runs. */
@@ -52,6 +55,22 @@ void lifecycle_checkpoint(struct changes *changes, struct ref ref,
  * NULL.  Instances that were not started yet are stopped at once. */
 void lifecycle_stop(struct changes *changes, struct ref ref, int state,
                     const char *reason, const char *proof);
+/*
+ * An elastic gang has members (number < instances), which are there together
+ * or not at all, and surplus: one of those leaves with notice, the rest go
+ * on.  ref is the instance; what is no running surplus is left alone.  proof:
+ * JSON text or NULL.
+ */
+void lifecycle_shrink(struct changes *changes, struct ref ref,
+                      const char *proof);
+bool lifecycle_can_shrink(const struct workload *workload,
+                          const struct instance *instance);
+bool lifecycle_is_elastic(const struct workload *workload);
+bool lifecycle_is_surplus(const struct workload *workload,
+                          const struct instance *instance);
+/* Has it left its gang, which goes on without it? */
+bool lifecycle_has_left(const struct instance *instance);
+
 /* Deletes what is held for a workload; its booking stays. */
 void lifecycle_drop_nomination(struct changes *changes,
                                struct ref workload);

@@ -23,6 +23,7 @@ end(struct changes *changes, struct ref ref, int state, const char *why)
     (void)snprintf(workload->reason_text, sizeof(workload->reason_text), "%s",
                    why);
     workload->ended_ms = changes->context.now_ms;
+    workload->instances_now = 0;
     lifecycle_drop_holds(changes, ref);
 }
 
@@ -43,6 +44,7 @@ submit_again(struct changes *changes, struct ref ref, int64_t wait_ms,
                     "%s; not yet evaluated again", why);
     reason_put(workload, &verdict, changes->context.now_ms);
     workload->started_ms = 0;
+    workload->instances_now = 0;
     workload->next_try_ms =
         wait_ms > 0 ? changes->context.now_ms + wait_ms : 0;
 }
@@ -77,7 +79,7 @@ outcome_of(const struct changes *changes, const struct workload *workload)
                      ref) {
         const struct instance *instance = lifecycle_instance(changes, ref);
 
-        if (instance == NULL)
+        if (instance == NULL || lifecycle_has_left(instance))
             continue;
         if (instance->failure[0] != '\0' && instance->want == WANT_RUN &&
             instance->attempt != counted) {
@@ -170,6 +172,8 @@ is_pending(const struct changes *changes, const struct workload *workload,
         if (instance == NULL || instance->attempt != workload->attempt ||
             instance->state == INSTANCE_RELEASED)
             continue;
+        if (instance->state == INSTANCE_LOST && lifecycle_has_left(instance))
+            continue; /* its node gives it back when it is there again */
         if (instance->state != INSTANCE_LOST ||
             workload->recovery == RECOVERY_NEVER)
             return true;

@@ -425,7 +425,9 @@ struct workload { /* below a project */
     int64_t min_accel_memory_mib; /* asked for instead of a class; 0: not */
     struct ref pool;     /* none: any that is allowed */
     struct ref priority;
-    int64_t instances;   /* 1.. */
+    int64_t instances;   /* 1..: all of them, or none */
+    int64_t instances_max; /* elastic: grows up to that; 0: it does not */
+    int64_t instances_now; /* that it has, those told to go left out */
     int64_t cpu_milli;   /* of each instance */
     int64_t memory_mib;  /* of each instance */
     char image[TEXT_MAX_SIZE]; /* name@sha256:... or name */

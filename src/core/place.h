@@ -25,6 +25,8 @@ struct place_request {
     int64_t cpu_milli, memory_mib; /* of an instance */
     int64_t card_memory_max;       /* what a memory quota leaves per card */
     struct ref node;    /* only there (its volumes lie there), or none */
+    uint64_t leaf;      /* only behind this leaf switch (its gang is there); 0:
+                           any */
     bool one_node;      /* all instances on one node */
     bool one_leaf;      /* all instances behind one leaf switch */
     bool one_island;    /* all cards linked directly; one_node is set too */

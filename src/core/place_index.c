@@ -634,7 +634,7 @@ place_index_find(const struct estate *of,
     struct tree *tree;
 
     if (index == NULL || request->class->form == FORM_HARD ||
-        !ref_is_none(request->node))
+        !ref_is_none(request->node) || request->leaf != 0)
         return PLACE_INDEX_NONE;
     if (!follow_stakes(estate))
         return PLACE_INDEX_LATER;

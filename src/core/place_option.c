@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "core/cut.h"
+#include "core/lifecycle.h"
 #include "core/place_option.h"
 
 static int64_t
@@ -103,6 +104,8 @@ filter_site(const struct estate *estate, const struct site *site,
     if (!site->fresh)
         return FILTER_LEASE;
     if (!ref_is_none(request->node) && !ref_equal(request->node, site->node))
+        return FILTER_PINNED;
+    if (request->leaf != 0 && site->leaf != request->leaf)
         return FILTER_PINNED;
     if (has_neighbour(site, request))
         return FILTER_NEIGHBOUR;
@@ -312,7 +315,8 @@ place_option_fails(const struct estate *estate,
     const struct workload *workload =
         world_workload(estate->world, request->workload);
 
-    if (workload == NULL || workload->failures == 0)
+    if (workload == NULL ||
+        (workload->failures == 0 && !lifecycle_is_elastic(workload)))
         return false;
     world_each_child(estate->world, KIND_INSTANCE, request->workload, ref) {
         const struct instance *instance = world_instance(estate->world, ref);

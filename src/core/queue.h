@@ -111,6 +111,10 @@ struct ref queue_overdue(struct queue *queue);
 void queue_return(struct queue *queue);
 /* The earliest time that brings something; INT64_MAX when none does. */
 int64_t queue_due_ms(const struct queue *queue);
+/* Does anybody wait who may run in the pool, or wait for a limit in this
+ * tenant? */
+bool queue_wants(const struct queue *queue, struct ref pool,
+                 struct ref tenant);
 /* The group in which a workload waits for its turn, or NULL. */
 const struct group *queue_group(struct queue *queue, struct ref workload);
 /* Is it one of those that know the numbers too? */

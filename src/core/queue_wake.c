@@ -405,3 +405,29 @@ queue_settle(struct queue *queue, struct estate *estate)
     return sweep(queue, estate) && queue_wake_by_sites(queue, estate) &&
            run_errands(queue, estate);
 }
+
+/* Could more room, in the pool or below the limits of the tenant, be what the
+ * group waits for? */
+static bool
+group_wants(const struct group *group, struct ref pool, struct ref tenant)
+{
+    uint64_t bit = UINT64_C(1) << (pool.index % 64);
+
+    if (group->count == 0)
+        return false;
+    if (!group->judged)
+        return true;
+    if (group->verdict.state == WORKLOAD_QUEUED)
+        return (group->outlook.pools & bit) != 0;
+    return group->verdict.reason == REASON_LIMIT &&
+           ref_equal(group->tenant, tenant);
+}
+
+bool
+queue_wants(const struct queue *queue, struct ref pool, struct ref tenant)
+{
+    for (size_t i = 0; i < queue->group_count; i++)
+        if (group_wants(queue->groups[i], pool, tenant))
+            return true;
+    return false;
+}

@@ -101,6 +101,8 @@ lost_work(const struct estate *estate, const struct run *run,
     return product;
 }
 
+#define SURPLUS_FIRST (-1) /* before every whole workload */
+
 static int64_t
 kind_order(int kind)
 {
@@ -202,7 +204,8 @@ is_protected(struct search *search, const struct run *run)
         world_workload(search->estate->world, run->workload);
     int64_t until_ms = victim->started_ms + search->min_run_ms;
 
-    if (victim->preemptions == 0 || search->estate->now_ms >= until_ms)
+    if (victim->preemptions == 0 || run->surplus ||
+        search->estate->now_ms >= until_ms)
         return false;
     if (search->protected_ms == 0 || until_ms < search->protected_ms)
         search->protected_ms = until_ms;
@@ -253,9 +256,11 @@ fill_candidate(struct search *search, struct candidate *candidate)
         return false;
     run->demand.now_ms = estate->now_ms;
     candidate->group = group_of(search, &run->demand);
-    candidate->kind = kind_order(victim->kind);
+    candidate->kind = run->surplus ? SURPLUS_FIRST : kind_order(victim->kind);
     candidate->priority = run->priority;
-    candidate->seq = victim->object.seq;
+    candidate->seq =
+        run->surplus ? world_object(estate->world, run->instance)->seq
+                     : victim->object.seq;
     candidate->victim.lost_work = lost_work(estate, run, victim);
     return true;
 }
@@ -343,6 +348,25 @@ is_better(const struct candidate *a, int64_t over_a,
     return a->seq > b->seq;
 }
 
+/* The surplus of a gang that is not named yet: it goes before the gang. */
+static bool
+has_surplus(const struct search *search, const struct candidate *gang)
+{
+    const struct run *run = &search->estate->runs[gang->victim.run];
+
+    if (run->surplus || run->surplus_count == 0)
+        return false;
+    for (size_t i = 0; i < search->count; i++) {
+        const struct candidate *other = &search->list[i];
+
+        if (!other->named && search->estate->runs[other->victim.run].surplus &&
+            ref_equal(search->estate->runs[other->victim.run].workload,
+                      run->workload))
+            return true;
+    }
+    return false;
+}
+
 /* The next victim in order whose nodes keep their guarantee without it; each
  * choice makes its node less over, so the order is looked up anew. */
 static struct candidate *
@@ -356,7 +380,7 @@ choose(struct search *search)
         struct candidate *candidate = &search->list[i];
         int64_t over;
 
-        if (candidate->named)
+        if (candidate->named || has_surplus(search, candidate))
             continue;
         over = over_of(search, candidate->group);
         if (best != NULL && !is_better(candidate, over, best, best_over))
@@ -452,6 +476,23 @@ name_victims(struct search *search, struct reclaim_victim *victims,
     return 0;
 }
 
+/* It goes with its gang, which is named too. */
+static bool
+goes_anyhow(const struct search *search, const struct reclaim_victim *victims,
+            size_t count, const struct reclaim_victim *victim)
+{
+    const struct run *runs = search->estate->runs;
+
+    if (!runs[victim->run].surplus)
+        return false;
+    for (size_t i = 0; i < count; i++)
+        if (!runs[victims[i].run].surplus &&
+            ref_equal(runs[victims[i].run].workload,
+                      runs[victim->run].workload))
+            return true;
+    return false;
+}
+
 /* Leaves out every victim without which the request fits too, the last named
  * (the least fit as a victim) first. */
 static size_t
@@ -463,6 +504,8 @@ leave_out(struct search *search, struct reclaim_victim *victims, size_t count,
     for (size_t i = count; i > 0; i--) {
         struct reclaim_victim victim = victims[i - 1];
 
+        if (goes_anyhow(search, victims, count, &victim))
+            continue;
         count_victim(search, &victim, -1);
         if (fits(search, &other)) {
             *placement = other;

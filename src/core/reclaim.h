@@ -18,7 +18,9 @@
  * Every node from a victim up to the common ancestor keeps its guarantee
  * after the release, other releases under way counted.  Work that is not
  * preemptible is never named.  The victims are named for one placement that
- * is proven first, and none of them can be left out.
+ * is proven first, and none of them can be left out.  Of an elastic gang the
+ * surplus goes first, instance by instance and before any whole workload; the
+ * gang itself is named only with all of its surplus.
  */
 
 enum reclaim_rule {

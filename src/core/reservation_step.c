@@ -120,14 +120,19 @@ rank_used(const struct choice *choice, const struct part *part,
         choice->from_ms)
         return true;
     run = estate_run(choice->estate, user->object.self);
-    if (run == ESTATE_NONE || !user->preemptible ||
-        user->state == WORKLOAD_LOST)
+    if (run != ESTATE_NONE && !choice->estate->runs[run].leaving) {
+        run = estate_run_on(choice->estate, user->object.self, pick->part);
+        if (run == ESTATE_NONE) /* its instance alone is going */
+            return true;
+    }
+    if (run == ESTATE_NONE || choice->estate->runs[run].fixed)
         return false;
     if (choice->estate->runs[run].leaving)
         return true;
     pick->rank = PICK_VICTIM;
     pick->run = run;
-    pick->kind = kind_order(user->kind);
+    pick->kind =
+        choice->estate->runs[run].surplus ? -1 : kind_order(user->kind);
     pick->priority = choice->estate->runs[run].priority;
     pick->seq = user->object.seq;
     return true;
@@ -171,20 +176,43 @@ list_picks(struct choice *choice)
               pick_order);
 }
 
-/* Nobody is pushed below a guarantee. */
+/* Did a card before this one stop it? */
+static bool
+is_stopped(const struct changes *changes, const struct run *run)
+{
+    const struct workload *workload = change_get(changes, run->workload);
+    const struct instance *instance =
+        run->surplus ? change_get(changes, run->instance) : NULL;
+
+    return (workload != NULL && workload->state == WORKLOAD_PREEMPTING) ||
+           (instance != NULL && instance->want != WANT_RUN);
+}
+
+/* Nobody is pushed below a guarantee.  A gang that stops takes its surplus
+ * with it. */
 static bool
 may_stop(struct choice *choice, struct changes *changes, uint32_t number)
 {
-    const struct run *run = &choice->estate->runs[number];
-    const struct workload *seen = change_get(changes, run->workload);
+    const struct estate *estate = choice->estate;
+    struct ledger trial;
+    uint32_t next;
 
-    if (seen != NULL && seen->state == WORKLOAD_PREEMPTING)
-        return true; /* by a card before this one */
-    if (!quota_release_allowed(choice->estate->world, &run->demand,
-                               world_platform_ref(choice->estate->world),
-                               &choice->leaving))
-        return false;
-    quota_charge(choice->estate->world, &run->demand, &choice->leaving, -1);
+    if (is_stopped(changes, &estate->runs[number]))
+        return true;
+    ledger_copy(&trial, &choice->leaving, choice->arena);
+    for (uint32_t at = number; at != ESTATE_NONE; at = next) {
+        const struct run *run = &estate->runs[at];
+
+        next = estate->runs[number].surplus ? ESTATE_NONE : run->next_surplus;
+        if (at != number && is_stopped(changes, run))
+            continue;
+        if (!quota_release_allowed(estate->world, &run->demand,
+                                   world_platform_ref(estate->world),
+                                   &trial))
+            return false;
+        quota_charge(estate->world, &run->demand, &trial, -1);
+    }
+    choice->leaving = trial;
     return true;
 }
 
@@ -197,15 +225,18 @@ stop(const struct choice *choice, struct changes *changes, uint32_t number,
     scoped_buffer text = { 0 };
     scoped_json proof = NULL;
 
-    if (seen == NULL || seen->state == WORKLOAD_PREEMPTING)
+    if (seen == NULL || is_stopped(changes, run))
         return;
     proof = json_pack("{s:s, s:I, s:I}", "rule", "reservation",
                       "released_milli",
                       (json_int_t)run->demand.of[DIMENSION_CARDS], "time_ms",
                       (json_int_t)changes->context.now_ms);
     json_write(&text, proof);
-    lifecycle_stop(changes, run->workload, WORKLOAD_PREEMPTING, "preempted",
-                   buffer_text(&text));
+    if (run->surplus)
+        lifecycle_shrink(changes, run->instance, buffer_text(&text));
+    else
+        lifecycle_stop(changes, run->workload, WORKLOAD_PREEMPTING,
+                       "preempted", buffer_text(&text));
     ++*victims;
 }
 

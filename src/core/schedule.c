@@ -7,6 +7,7 @@
 #include "core/assign.h"
 #include "core/evaluate.h"
 #include "core/expect.h"
+#include "core/grow.h"
 #include "core/lifecycle.h"
 #include "core/place_index.h"
 #include "core/queue.h"
@@ -37,6 +38,7 @@ struct scheduler {
     struct arena *arena; /* of the estate and the queue */
     struct estate *estate;
     struct queue *queue;
+    struct grow *grow;
     uint64_t position; /* in the world's trail */
     struct arena *shape_arena;
     struct gate gate;
@@ -95,7 +97,7 @@ schedule_what_text(enum schedule_what what)
     static const char *const names[] = { "nothing", "reason", "assign",
                                          "nominate", "expire", "stop",
                                          "book", "cut", "reserve", "retire",
-                                         "learn" };
+                                         "learn", "grow" };
 
     return names[what];
 }
@@ -170,6 +172,7 @@ begin_anew(struct scheduler *scheduler, const struct world *world,
                                      &scheduler->budget);
     place_index_on(scheduler->estate);
     scheduler->queue = queue_new(scheduler->arena, world);
+    scheduler->grow = grow_new(scheduler->arena, world);
     expect_news_begin(&scheduler->news, world);
     scheduler->position = trail_end(world);
 }
@@ -193,6 +196,7 @@ follow(struct scheduler *scheduler, const struct world *world, int64_t now_ms)
             return false;
         estate_note(scheduler->estate, step);
         queue_note(scheduler->queue, step);
+        grow_note(scheduler->grow, step);
         expect_news_note(&scheduler->news, world, step);
     }
     return estate_settle(scheduler->estate, now_ms) &&
@@ -492,6 +496,27 @@ step_reasons(struct scheduler *scheduler, struct changes *changes)
     return true;
 }
 
+/* Nobody who waits can be helped: elastic gangs grow into what is free. */
+static bool
+step_growth(struct scheduler *scheduler, struct changes *changes)
+{
+    struct growth growth;
+
+    if (!scheduler->looking)
+        place_index_keep(scheduler->estate);
+    scheduler->budget.late = false;
+    if (!grow_find(scheduler->grow, gate_of(scheduler), scheduler->estate,
+                   scheduler->queue, changes->arena, &growth)) {
+        scheduler->looking = scheduler->budget.late;
+        scheduler->more = scheduler->looking;
+        return false;
+    }
+    scheduler->looking = false;
+    assign_grow(scheduler->estate, changes, growth.workload, &growth.request,
+                growth.placement.seats, growth.number);
+    decided(scheduler, SCHEDULE_GROW, growth.workload->object.self, 0);
+    return true;
+}
 
 /* Looks at groups in their order, until something is decided or the slice is
  * over; when none is ready, tells what was found out, then looks at those whose
@@ -515,7 +540,7 @@ step_queue(struct scheduler *scheduler, struct changes *changes)
             group = queue_faded(queue, scheduler->estate, &more);
         if (group == NULL) {
             scheduler->more = more;
-            return false;
+            return !more && step_growth(scheduler, changes);
         }
         looked = look_at(scheduler, changes, group);
         (void)budget_take(&scheduler->budget, COST_LOOK);
@@ -642,6 +667,12 @@ schedule_is_true(struct scheduler *scheduler, const struct world *world,
     else if (scheduler->position == trail_end(world) && !scheduler->more &&
              schedule_is_settled(scheduler))
         *where_out = compare_verdicts(scheduler, arena);
+    if (*where_out == NULL && scheduler->position == trail_end(world) &&
+        !scheduler->more && scheduler->surprises == 0 &&
+        schedule_is_settled(scheduler) &&
+        !grow_is_true(scheduler->grow, gate_of(scheduler), scheduler->estate,
+                      scheduler->queue, arena))
+        *where_out = "a gang that could grow";
     if (*where_out == NULL && scheduler->position == trail_end(world))
         (void)estate_is_true(scheduler->estate, where_out);
     return *where_out == NULL;

@@ -41,6 +41,7 @@ enum schedule_what {
     SCHEDULE_RESERVE,  /* cards for a window were chosen, it opened, closed */
     SCHEDULE_RETIRE,   /* finished history left the memory */
     SCHEDULE_LEARN,    /* what work is expected was counted anew */
+    SCHEDULE_GROW,     /* an elastic gang got one more instance */
 };
 /* What the last step decided, and about whom (none: several). */
 struct schedule_decision {

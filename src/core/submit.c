@@ -8,6 +8,7 @@
 #include "core/gate.h"
 #include "core/governance.h"
 #include "core/lifecycle.h"
+#include "core/manifest.h"
 #include "core/object.h"
 #include "core/request.h"
 #include "core/want.h"
@@ -51,6 +52,29 @@ check_bounds(const struct world *world, const struct workload *workload,
                            "/restarts is %" PRId64
                            ", the platform allows at most %" PRId64,
                            workload->restarts, platform->restart_max);
+    return 0;
+}
+
+/* A gang that grows and shrinks, with the place that it asks for. */
+static int
+check_elastic(const struct workload *workload, struct error *err)
+{
+    if (workload->instances_max == 0 ||
+        workload->instances_max == workload->instances)
+        return 0;
+    if (workload->instances_max < workload->instances)
+        return error_field(err, "/instances_max",
+                           "/instances_max is %" PRId64
+                           ", less than /instances, which is %" PRId64
+                           ": it is the most that it grows to, or 0",
+                           workload->instances_max, workload->instances);
+    if (manifest_topology(workload->spec) == TOPOLOGY_ISLAND)
+        return error_field(err, "/instances_max",
+                           "/instances_max is %" PRId64
+                           " and /spec/topology requires one island: a gang "
+                           "that grows takes the level node, or prefers the "
+                           "island",
+                           workload->instances_max);
     return 0;
 }
 
@@ -327,7 +351,8 @@ submit_workload(const struct granted *granted, struct changes *changes,
         check_bounds(world, workload, err) < 0 ||
         check_ceilings(world, workload, err) < 0 ||
         settle_priority(granted, workload, err) < 0 ||
-        check_spec(changes, workload, err) < 0)
+        check_spec(changes, workload, err) < 0 ||
+        check_elastic(workload, err) < 0)
         return -1;
     workload->user = granted_actor(granted)->subject;
     if (pass_gate(changes, workload, err) < 0)

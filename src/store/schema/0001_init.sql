@@ -431,6 +431,8 @@ CREATE TABLE "workload" (
     "pool" TEXT,
     "priority" TEXT,
     "instances" INTEGER,
+    "instances_max" INTEGER,
+    "instances_now" INTEGER,
     "cpu_milli" INTEGER,
     "memory_mib" INTEGER,
     "image" TEXT,

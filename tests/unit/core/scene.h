@@ -32,7 +32,7 @@ struct scene {
     struct arena *arena; /* of the set that is open */
     struct ref platform;
     int steps; /* decisions in the last scene_run */
-    int assigned, nominated, victims, expired, stopped;
+    int assigned, nominated, victims, expired, stopped, grown;
     bool keep_stale_nodes; /* nodes are not heard of */
 };
 
@@ -185,6 +185,39 @@ scene_check_numbers(const struct world *world)
         }
 }
 
+/* A gang that is not being stopped has all its members, each number once, and
+ * surplus up to its most; what was told to leave counts no more. */
+static inline void
+scene_check_gang(const struct world *world, const struct workload *workload)
+{
+    uint64_t seen[64] = { 0 };
+    int64_t members = 0, all = 0;
+    bool live = workload->state == WORKLOAD_ASSIGNED ||
+                workload->state == WORKLOAD_STARTING ||
+                workload->state == WORKLOAD_RUNNING;
+
+    if (lifecycle_is_waiting(workload->state) ||
+        lifecycle_is_over(workload->state))
+        assert_int_equal(workload->instances_now, 0);
+    if (!live)
+        return;
+    world_each_child(world, KIND_INSTANCE, workload->object.self, ref) {
+        const struct instance *instance = world_instance(world, ref);
+        uint64_t bit = UINT64_C(1) << (instance->number % 64);
+
+        if (instance->attempt != workload->attempt ||
+            lifecycle_has_left(instance))
+            continue;
+        assert_int_equal(seen[instance->number / 64] & bit, 0);
+        seen[instance->number / 64] |= bit;
+        members += instance->number < workload->instances;
+        all++;
+    }
+    assert_int_equal(members, workload->instances);
+    assert_int_equal(all, workload->instances_now);
+    assert_true(all == members || all <= workload->instances_max);
+}
+
 static inline void
 scene_check_workload(const struct world *world, struct ref ref)
 {
@@ -202,6 +235,7 @@ scene_check_workload(const struct world *world, struct ref ref)
     }
     if (!lifecycle_is_live(workload->state))
         assert_int_equal(live, 0); /* gangs: all or nothing */
+    scene_check_gang(world, workload);
     if (lifecycle_is_waiting(workload->state)) {
         assert_int_not_equal(workload->reason, REASON_NONE);
         assert_true(strlen(workload->reason_text) > 10);
@@ -565,6 +599,7 @@ struct job {
     struct ref user; /* none: nobody's */
     const char *name;
     int64_t instances; /* 0: 1 */
+    int64_t instances_max; /* elastic */
     int kind;
     bool fixed; /* not preemptible */
     int64_t max_run_ms, restarts, cpu_milli, memory_mib;
@@ -607,6 +642,7 @@ scene_image(struct changes *changes, const struct job *job)
     workload->user = job->user;
     workload->kind = job->kind;
     workload->instances = job->instances > 0 ? job->instances : 1;
+    workload->instances_max = job->instances_max;
     workload->preemptible = !job->fixed;
     workload->max_run_ms = job->max_run_ms;
     workload->restarts = job->restarts;
@@ -658,7 +694,7 @@ static inline void
 scene_run(struct scene *scene)
 {
     scene->steps = scene->assigned = scene->nominated = 0;
-    scene->victims = scene->expired = scene->stopped = 0;
+    scene->victims = scene->expired = scene->stopped = scene->grown = 0;
     if (!scene->keep_stale_nodes)
         world_each(scene->world, KIND_NODE, ref)
             world_touch_node(scene->world, ref, scene->now_ms);
@@ -680,6 +716,7 @@ scene_run(struct scene *scene)
         scene->nominated += last.what == SCHEDULE_NOMINATE;
         scene->expired += last.what == SCHEDULE_EXPIRE;
         scene->stopped += last.what == SCHEDULE_STOP;
+        scene->grown += last.what == SCHEDULE_GROW;
         scene->victims += (int)last.victims;
         scene_apply(scene, changes);
         assert_true(++scene->steps < 10000); /* passes end */
