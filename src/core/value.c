@@ -8,6 +8,13 @@
 /* An exact fit must count as one slot although its ratio is rounded. */
 #define ROUNDING (1.0 + 0x1p-30)
 #define LANES 4
+/* Numbers of slots of groups that are added side by side: an extension that
+ * gcc and clang share. */
+#define BLOCK 8
+typedef uint16_t block __attribute__((vector_size(BLOCK * sizeof(uint16_t))));
+#define BLOCKS (VALUE_GROUPS / BLOCK)
+/* Slots of a group on one node: shares of one hundredth on every card. */
+#define SLOTS_MAX (100 * VALUE_CARDS)
 
 const struct value_profile value_default = {
     .slots = 0.2,
@@ -23,13 +30,18 @@ const struct value_profile value_default = {
     .iterations = 600,
 };
 
-/* Classes that a kind of card serves, as columns; the count is padded to a
- * multiple of LANES with classes of weight 0. */
+/* The classes that a kind of card serves. */
+struct served {
+    double cpu, memory; /* 1 / what one needs */
+    double weight;
+    size_t group;
+};
 struct column {
-    size_t count;
-    double *cpu, *memory; /* 1 / what one needs */
-    double *weight;
-    uint16_t *group;
+    size_t count, words; /* words: of a set of classes */
+    struct served *classes;
+    /* The classes that have slots, as sets: of one card where so many
+     * hundredths are free at most, of several where so many cards are. */
+    uint64_t *single, *multi;
 };
 
 struct value {
@@ -39,8 +51,10 @@ struct value {
     double price[VALUE_KINDS][101];
     /* Slots of each group: on a card with w hundredths free, and on a node
      * with so many free cards. */
-    uint16_t share[101][VALUE_GROUPS];
-    uint16_t whole[VALUE_CARDS + 1][VALUE_GROUPS];
+    block share[101][BLOCKS];
+    block whole[VALUE_CARDS + 1][BLOCKS];
+    size_t blocks; /* that hold the groups */
+    double root[SLOTS_MAX + 1]; /* the square root of each count of slots */
 };
 
 /* --- making it --- */
@@ -75,9 +89,10 @@ group_of(struct value *value, struct shape *groups, const struct shape *shape)
     groups[g] = *shape;
     value->groups++;
     for (int64_t w = 0; shape->cards == 1 && w <= 100; w++)
-        value->share[w][g] = (uint16_t)(w / ((shape->milli + 9) / 10));
+        value->share[w][g / BLOCK][g % BLOCK] =
+            (uint16_t)(w / ((shape->milli + 9) / 10));
     for (int64_t n = 0; shape->cards > 1 && n <= VALUE_CARDS; n++)
-        value->whole[n][g] = (uint16_t)(n / shape->cards);
+        value->whole[n][g / BLOCK][g % BLOCK] = (uint16_t)(n / shape->cards);
     return g;
 }
 
@@ -141,32 +156,58 @@ add_class(struct column *column, const struct shape *shape, size_t group,
 {
     double cpu = (double)(shape->cpu_milli > 0 ? shape->cpu_milli : 1);
     double memory = (double)(shape->memory_mib > 0 ? shape->memory_mib : 1);
+    struct served served = { ROUNDING / cpu, ROUNDING / memory, 0, group };
+    struct served *classes = column->classes;
     size_t i = 0;
 
     /* On one kind, classes that differ in the kinds they take are one. */
-    while (i < column->count && (column->group[i] != group ||
-                                 column->cpu[i] != ROUNDING / cpu ||
-                                 column->memory[i] != ROUNDING / memory))
+    while (i < column->count && (classes[i].group != group ||
+                                 classes[i].cpu != served.cpu ||
+                                 classes[i].memory != served.memory))
         i++;
-    column->cpu[i] = ROUNDING / cpu;
-    column->memory[i] = ROUNDING / memory;
-    column->group[i] = (uint16_t)group;
-    column->weight[i] += weight;
     if (i == column->count)
-        column->count++;
+        classes[column->count++] = served;
+    classes[i].weight += weight;
 }
 
 static void
 start_columns(struct value *value, struct arena *arena, size_t room)
 {
-    room = (room + LANES - 1) / LANES * LANES;
     for (size_t k = 0; k < value->kinds; k++) {
         struct column *column = &value->columns[k];
 
-        column->cpu = arena_alloc(arena, room * sizeof(double));
-        column->memory = arena_alloc(arena, room * sizeof(double));
-        column->weight = arena_alloc(arena, room * sizeof(double));
-        column->group = arena_alloc(arena, room * sizeof(uint16_t));
+        column->classes =
+            arena_alloc(arena, room * sizeof(*column->classes));
+    }
+}
+
+/* Those of the classes that have slots, by the group's. */
+static void
+add_slots(const struct column *column, const block *slots, uint64_t *set)
+{
+    for (size_t i = 0; i < column->count; i++) {
+        size_t group = column->classes[i].group;
+
+        if (slots[group / BLOCK][group % BLOCK] > 0)
+            set[i / 64] |= (uint64_t)1 << i % 64;
+    }
+}
+
+static void
+finish_columns(struct value *value, struct arena *arena)
+{
+    value->blocks = (value->groups + BLOCK - 1) / BLOCK;
+    for (size_t k = 0; k < value->kinds; k++) {
+        struct column *column = &value->columns[k];
+        size_t words = column->words = (column->count + 63) / 64;
+
+        column->single = arena_alloc(arena, 101 * words * sizeof(uint64_t));
+        column->multi = arena_alloc(arena, (VALUE_CARDS + 1) * words *
+                                               sizeof(uint64_t));
+        for (size_t w = 0; w <= 100; w++)
+            add_slots(column, value->share[w], &column->single[w * words]);
+        for (size_t n = 0; n <= VALUE_CARDS; n++)
+            add_slots(column, value->whole[n], &column->multi[n * words]);
     }
 }
 
@@ -200,11 +241,7 @@ fill_columns(struct value *value, struct arena *arena, const struct mix *mix,
                 add_class(&value->columns[k], &entry->shape, group,
                           weight_of(entry, &weights, profile));
     }
-    for (size_t k = 0; k < value->kinds; k++) {
-        struct column *column = &value->columns[k];
-
-        column->count = (column->count + LANES - 1) / LANES * LANES;
-    }
+    finish_columns(value, arena);
 }
 
 struct value *
@@ -217,6 +254,8 @@ value_with(struct arena *arena, const struct mix *mix, size_t kinds,
     value->slack = profile->slack;
     value->kinds = kinds;
     memcpy(value->price, price, kinds * sizeof(*price));
+    for (int i = 0; i <= SLOTS_MAX; i++)
+        value->root[i] = __builtin_sqrt((double)i);
     if (mix->total >= MIX_FIRST)
         fill_columns(value, arena, mix, profile);
     return value;
@@ -245,71 +284,73 @@ value_slack(const struct value *value)
 
 /* --- of a node --- */
 
-/* sum of weight * sqrt(slots), slots by group given; LANES sums side by side
- * are a fixed order too, and one that vectors can keep. */
+/* The root of min(slots, what CPU and memory reach for), 0 below one. */
+static inline double
+root_of(const struct value *value, const struct served *served, uint16_t slots,
+        double cpu, double memory)
+{
+    double c = cpu * served->cpu;
+    double m = memory * served->memory;
+    double least = c < m ? c : m;
+
+    if (least < 1.0)
+        return 0.0;
+    return least < (double)slots ? __builtin_sqrt(least) : value->root[slots];
+}
+
+/* Slots of each group on a node. */
+union slots {
+    block blocks[BLOCKS];
+    uint16_t groups[VALUE_GROUPS];
+};
+
+/* sum of weight * sqrt(slots).  Classes without slots add nothing and are not
+ * looked at; LANES sums side by side are a fixed order all the same. */
 static double
-sum_slots(const struct column *column, const double *slots, double cpu,
-          double memory)
+sum_slots(const struct value *value, const struct column *column,
+          const uint64_t *single, const uint64_t *multi,
+          const union slots *slots, double cpu, double memory)
 {
     double sums[LANES] = { 0 };
 
-    for (size_t i = 0; i < column->count; i += LANES) {
-        double s[LANES];
+    for (size_t w = 0; w < column->words; w++)
+        for (uint64_t set = single[w] | multi[w]; set != 0; set &= set - 1) {
+            size_t i = w * 64 + (size_t)__builtin_ctzll(set);
+            const struct served *served = &column->classes[i];
 
-        for (size_t l = 0; l < LANES; l++)
-            s[l] = slots[column->group[i + l]];
-        for (size_t l = 0; l < LANES; l++) {
-            double c = cpu * column->cpu[i + l];
-            double m = memory * column->memory[i + l];
-            double least = c < m ? c : m;
-
-            least = s[l] < least ? s[l] : least;
-            s[l] = least >= 1.0 ? least : 0.0;
+            sums[i % LANES] +=
+                served->weight * root_of(value, served,
+                                         slots->groups[served->group], cpu,
+                                         memory);
         }
-        for (size_t l = 0; l < LANES; l++)
-            sums[l] += column->weight[i + l] * __builtin_sqrt(s[l]);
-    }
     return (sums[0] + sums[1]) + (sums[2] + sums[3]);
 }
 
-/* Slots of every group on cards of these hundredths; width >= groups, known
- * to the compiler where this is put in. */
-static inline __attribute__((always_inline)) void
-count_slots(const struct value *value, const uint8_t *hundredths, int cards,
-            size_t width, double *real)
-{
-    uint16_t slots[VALUE_GROUPS];
-    int full = 0;
-
-    memset(slots, 0, width * sizeof(*slots));
-    for (int i = 0; i < cards; i++) {
-        const uint16_t *row = value->share[hundredths[i]];
-
-        full += hundredths[i] == 100;
-        for (size_t g = 0; g < width; g++)
-            slots[g] = (uint16_t)(slots[g] + row[g]);
-    }
-    for (size_t g = 0; g < width; g++)
-        real[g] = (uint16_t)(slots[g] + value->whole[full][g]);
-}
-
 static double
-value_at(const struct value *value, int kind, const uint8_t *hundredths,
-         int cards, int64_t cpu, int64_t memory)
+worth_of(const struct value *value, const struct value_node *node,
+         const struct shape *taken, const uint8_t *hundredths)
 {
-    double slots[VALUE_GROUPS];
+    const struct column *column = &value->columns[node->kind];
+    const double *price = value->price[node->kind];
+    size_t most = 0, full = 0;
+    union slots slots;
     double prices = 0;
 
-    for (int i = 0; i < cards; i++)
-        prices += value->price[kind][hundredths[i]];
-    if (value->groups <= VALUE_GROUPS / 4)
-        count_slots(value, hundredths, cards, VALUE_GROUPS / 4, slots);
-    else if (value->groups <= VALUE_GROUPS / 2)
-        count_slots(value, hundredths, cards, VALUE_GROUPS / 2, slots);
-    else
-        count_slots(value, hundredths, cards, VALUE_GROUPS, slots);
-    return prices + sum_slots(&value->columns[kind], slots, (double)cpu,
-                              (double)memory);
+    for (int i = 0; i < node->cards; i++) {
+        prices += price[hundredths[i]];
+        full += hundredths[i] == 100;
+        most = hundredths[i] > most ? hundredths[i] : most;
+    }
+    for (size_t b = 0; b < value->blocks; b++) {
+        slots.blocks[b] = value->whole[full][b];
+        for (int i = 0; i < node->cards; i++)
+            slots.blocks[b] += value->share[hundredths[i]][b];
+    }
+    return prices + sum_slots(value, column,
+                              &column->single[most * column->words],
+                              &column->multi[full * column->words], &slots,
+                              (double)(node->cpu_milli - taken->cpu_milli),
+                              (double)(node->memory_mib - taken->memory_mib));
 }
 
 static void
@@ -322,11 +363,20 @@ fill_hundredths(const struct value_node *node, uint8_t *hundredths)
 double
 value_of(const struct value *value, const struct value_node *node)
 {
+    const struct shape nothing = { 0 };
     uint8_t hundredths[VALUE_CARDS];
 
     fill_hundredths(node, hundredths);
-    return value_at(value, node->kind, hundredths, node->cards,
-                    node->cpu_milli, node->memory_mib);
+    return worth_of(value, node, &nothing, hundredths);
+}
+
+/* Is there room, cards aside? */
+static bool
+has_rest(const struct value_node *node, const struct shape *shape)
+{
+    return node->cpu_milli >= shape->cpu_milli &&
+           node->memory_mib >= shape->memory_mib &&
+           (shape->cards == 0 || (shape->kinds >> node->kind & 1) != 0);
 }
 
 bool
@@ -334,12 +384,7 @@ value_fits(const struct value_node *node, const struct shape *shape)
 {
     int64_t cards = 0;
 
-    if (node->cpu_milli < shape->cpu_milli ||
-        node->memory_mib < shape->memory_mib)
-        return false;
-    if (shape->cards == 0)
-        return true;
-    if (!(shape->kinds >> node->kind & 1))
+    if (!has_rest(node, shape))
         return false;
     for (int i = 0; i < node->cards; i++)
         cards += node->free[i] >= shape->milli;
@@ -348,8 +393,9 @@ value_fits(const struct value_node *node, const struct shape *shape)
 
 /* The best card for a share: each amount of free milli is tried once. */
 static double
-gain_share(const struct value *value, const struct value_node *node,
-           const struct shape *shape, uint8_t *hundredths, int *card_out)
+worth_with_share(const struct value *value, const struct value_node *node,
+                 const struct shape *shape, uint8_t *hundredths,
+                 int *card_out)
 {
     double best = VALUE_NONE;
 
@@ -363,9 +409,7 @@ gain_share(const struct value *value, const struct value_node *node,
         if (seen)
             continue;
         hundredths[i] = (uint8_t)((node->free[i] - shape->milli) / 10);
-        after = value_at(value, node->kind, hundredths, node->cards,
-                         node->cpu_milli - shape->cpu_milli,
-                         node->memory_mib - shape->memory_mib);
+        after = worth_of(value, node, shape, hundredths);
         hundredths[i] = was;
         if (after > best) {
             best = after;
@@ -375,28 +419,35 @@ gain_share(const struct value *value, const struct value_node *node,
     return best;
 }
 
+static double
+worth_with_whole(const struct value *value, const struct value_node *node,
+                 const struct shape *shape, uint8_t *hundredths)
+{
+    int64_t left = shape->cards;
+
+    for (int i = 0; i < node->cards && left > 0; i++)
+        if (hundredths[i] == 100) {
+            hundredths[i] = 0;
+            left--;
+        }
+    return left > 0 ? VALUE_NONE : worth_of(value, node, shape, hundredths);
+}
+
 double
 value_gain(const struct value *value, const struct value_node *node,
            double before, const struct shape *shape, int *card_out)
 {
     uint8_t hundredths[VALUE_CARDS];
-    int64_t left = shape->cards;
+    double after;
 
     *card_out = 0;
-    if (!value_fits(node, shape))
+    if (!has_rest(node, shape))
         return VALUE_NONE;
     fill_hundredths(node, hundredths);
-    if (shape_is_share(shape))
-        return gain_share(value, node, shape, hundredths, card_out) - before;
-    for (int i = 0; i < node->cards && left > 0; i++)
-        if (node->free[i] == 1000) {
-            hundredths[i] = 0;
-            left--;
-        }
-    return value_at(value, node->kind, hundredths, node->cards,
-                    node->cpu_milli - shape->cpu_milli,
-                    node->memory_mib - shape->memory_mib) -
-           before;
+    after = shape_is_share(shape)
+                ? worth_with_share(value, node, shape, hundredths, card_out)
+                : worth_with_whole(value, node, shape, hundredths);
+    return after > VALUE_NONE ? after - before : VALUE_NONE;
 }
 
 uint32_t

@@ -263,6 +263,158 @@ what_is_given_back_is_there_again(void **state)
     assert_memory_equal(&n, &was, sizeof(n));
 }
 
+/* --- the formula of the header, class by class --- */
+
+#define SHAPES 150 /* more than two words of a set */
+
+static uint64_t
+below(uint64_t *random, uint64_t bound)
+{
+    *random = *random * UINT64_C(6364136223846793005) +
+              UINT64_C(1442695040888963407);
+    return (*random >> 33) % bound;
+}
+
+static void
+fill_mix(struct mix *mix, uint64_t *random)
+{
+    static const int64_t millis[] = { 20, 110, 190, 330, 500, 810, 1000 };
+
+    for (int i = 0; i < SHAPES; i++) {
+        struct shape shape = { 500 + 100 * i, 1000 + 300 * i,
+                               i % 3 == 0 ? 1 + (int64_t)below(random, 4) : 1,
+                               1000, 1 + below(random, 7) };
+
+        if (shape.cards == 1)
+            shape.milli = millis[below(random, 7)];
+        mix_count(mix, &shape, 1 + (int64_t)below(random, 9));
+    }
+}
+
+static double
+frequency(const struct mix_entry *entry)
+{
+    double mass = pow((double)entry->count, value_default.often);
+
+    return entry->shape.cards > 1
+               ? mass * pow((double)entry->shape.cards, value_default.power)
+               : mass;
+}
+
+static double
+slots_of(const struct shape *shape, const struct value_node *n)
+{
+    double cpu = (double)n->cpu_milli / (double)shape->cpu_milli;
+    double memory = (double)n->memory_mib / (double)shape->memory_mib;
+    int64_t shares = 0, full = 0;
+    double least;
+
+    for (int i = 0; i < n->cards; i++) {
+        shares += n->free[i] / 10 / ((shape->milli + 9) / 10);
+        full += n->free[i] == 1000;
+    }
+    least = (double)(shape->cards > 1 ? full / shape->cards : shares);
+    least = cpu < least ? cpu : least;
+    least = memory < least ? memory : least;
+    return least < 1 ? 0 : least;
+}
+
+static double
+formula(const struct mix *mix, double (*price)[101],
+        const struct value_node *n)
+{
+    double worth = 0, single = 0, multi = 0;
+
+    for (int i = 0; i < n->cards; i++)
+        worth += price[n->kind][n->free[i] / 10];
+    for (size_t i = 0; i < mix->count; i++)
+        *(mix->entries[i].shape.cards > 1 ? &multi : &single) +=
+            frequency(&mix->entries[i]);
+    for (size_t i = 0; i < mix->count; i++) {
+        const struct mix_entry *entry = &mix->entries[i];
+        double weight = 200 * frequency(entry);
+
+        if (entry->shape.kinds >> n->kind & 1)
+            worth += (entry->shape.cards > 1
+                          ? value_default.multi * weight / multi
+                          : weight / single) *
+                     sqrt(slots_of(&entry->shape, n));
+    }
+    return worth;
+}
+
+static struct value_node
+some_node(uint64_t *random)
+{
+    static const int16_t frees[] = { 0, 15, 90, 190, 500, 810, 1000, 1000 };
+    struct value_node n = { .cpu_milli = 500 * (int64_t)below(random, 80),
+                            .memory_mib = 1000 * (int64_t)below(random, 120),
+                            .kind = (int32_t)below(random, 3),
+                            .cards = (int32_t)below(random, VALUE_CARDS + 1) };
+
+    for (int i = 0; i < n.cards; i++)
+        n.free[i] = frees[below(random, below(random, 2) == 0 ? 3 : 8)];
+    return n;
+}
+
+/* The best of all cards that the shape could have, put there one by one. */
+static double
+best_after(const struct mix *mix, double (*price)[101],
+           const struct value_node *n, const struct shape *shape)
+{
+    double best = VALUE_NONE;
+
+    for (int i = 0; i < n->cards; i++) {
+        struct value_node then = *n;
+        double worth;
+
+        if (n->free[i] < shape->milli)
+            continue;
+        value_take(&then, shape, (uint32_t)1 << i, 1);
+        worth = formula(mix, price, &then);
+        best = worth > best ? worth : best;
+    }
+    return best;
+}
+
+static void
+the_value_is_what_the_formula_says(void **state)
+{
+    scoped_arena arena = arena_new();
+    struct value_supply supply = { 3, { 40, 30, 30 } };
+    struct value_profile profile = value_default;
+    double price[VALUE_KINDS][101];
+    struct mix mix = { 0 };
+    struct value *value;
+    uint64_t random = 5;
+    int placed = 0;
+
+    (void)state;
+    profile.cover = 1.0;
+    fill_mix(&mix, &random);
+    value_prices(&mix, &supply, &profile, price);
+    value = value_new(arena, &mix, &supply, &profile);
+    for (int step = 0; step < 3000; step++) {
+        struct value_node n = some_node(&random);
+        const struct shape *shape =
+            &mix.entries[below(&random, mix.count)].shape;
+        double before = value_of(value, &n), gain;
+        int card;
+
+        assert_near(before, formula(&mix, price, &n));
+        gain = value_gain(value, &n, before, shape, &card);
+        assert_true((gain > VALUE_NONE) == value_fits(&n, shape));
+        if (gain <= VALUE_NONE || !shape_is_share(shape))
+            continue;
+        placed++;
+        assert_near(before + gain, best_after(&mix, price, &n, shape));
+        value_take(&n, shape, value_cards(&n, shape, card), 1);
+        assert_near(before + gain, value_of(value, &n));
+    }
+    assert_in_range(placed, 300, 3000);
+    mix_release(&mix);
+}
+
 int
 main(void)
 {
@@ -277,6 +429,7 @@ main(void)
         cmocka_unit_test(cards_that_picky_work_wants_are_dearer),
         cmocka_unit_test(without_a_mix_every_place_is_as_good),
         cmocka_unit_test(what_is_given_back_is_there_again),
+        cmocka_unit_test(the_value_is_what_the_formula_says),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
