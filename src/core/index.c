@@ -2,50 +2,93 @@
 #include "core/index.h"
 
 #include <assert.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/arena.h"
 
-/* The scores of one class: nodes[1] is the best, the children of i are 2i and
- * 2i+1, site s is nodes[leaves + s]. */
+/* Children of a knot: their scores fill one cache line. */
+#define FAN 16
+#define AHEAD 4 /* sites that are fetched ahead */
+#define LEVELS 9 /* for 2^32 sites, the best of all among them */
+
+/* The scores of one class.  levels[0] has those of the sites, each level
+ * above the best of every FAN entries below; the last one has the best. */
 struct tree {
-    float *nodes;    /* NULL: not made yet */
-    uint64_t seen;   /* of the log */
-    uint64_t epoch;
-    uint32_t *refused; /* sites set to INDEX_NO without being so */
-    size_t refused_count, refused_room;
+    float *scores; /* NULL: not made yet */
+    uint32_t *owed; /* sites that changed since */
+    size_t owed_count, owed_room;
 };
 
 struct index {
-    size_t sites, leaves;
-    index_score score;
+    size_t sites, classes;
+    size_t words; /* of a set of classes */
+    struct index_view view;
     void *data;
     struct tree *trees;
-    size_t tree_count;
-    uint64_t epoch;
-    /* The newest changes; entry n of all lies at log[n % room]. */
-    uint32_t *log;
-    size_t log_room;
-    uint64_t logged;
-    uint64_t *stamps; /* by site: the walk that met it last */
-    uint64_t walk;
+    uint64_t *made; /* classes whose tree holds all scores but those owed */
+    /* By site, two sets side by side: the classes that fit there, and those
+     * to which it is owed. */
+    uint64_t *sets;
+    uint64_t *scratch; /* a set */
+    uint32_t *asked;   /* sites, and their scores */
+    float *answers;
+    size_t starts[LEVELS]; /* of each level in a tree's scores */
+    size_t level_count, score_count;
 };
 
+static uint64_t *
+fits_of(const struct index *index, uint32_t site)
+{
+    return &index->sets[2 * site * index->words];
+}
+
+static uint64_t *
+owed_of(const struct index *index, uint32_t site)
+{
+    return fits_of(index, site) + index->words;
+}
+
+/* --- making it --- */
+
+static void
+measure(struct index *index)
+{
+    size_t count = index->sites > 0 ? index->sites : 1;
+
+    for (;;) {
+        size_t padded = (count + FAN - 1) / FAN * FAN;
+
+        assert(index->level_count < LEVELS);
+        index->starts[index->level_count++] = index->score_count;
+        index->score_count += padded;
+        if (count <= 1)
+            break;
+        count = padded / FAN;
+    }
+}
+
 struct index *
-index_new(size_t sites, index_score score, void *data)
+index_new(size_t sites, size_t classes, const struct index_view *view,
+          void *data)
 {
     struct index *index = memory_new(1, sizeof(*index));
 
     index->sites = sites;
-    index->score = score;
+    index->classes = classes;
+    index->words = (classes + 63) / 64;
+    index->view = *view;
     index->data = data;
-    index->leaves = 1;
-    while (index->leaves < sites)
-        index->leaves *= 2;
-    index->log_room = sites + 64;
-    index->log = memory_new(index->log_room, sizeof(*index->log));
-    index->stamps = memory_new(sites + 1, sizeof(*index->stamps));
+    index->trees = memory_new(classes + 1, sizeof(*index->trees));
+    index->made = memory_new(index->words + 1, sizeof(uint64_t));
+    index->scratch = memory_new(index->words + 1, sizeof(uint64_t));
+    index->sets = memory_new(2 * sites * index->words + 1, sizeof(uint64_t));
+    index->asked = memory_new(sites + 1, sizeof(*index->asked));
+    index->answers = memory_new(sites + 1, sizeof(*index->answers));
+    measure(index);
+    for (size_t s = 0; s < sites; s++)
+        view->fit(data, (uint32_t)s, fits_of(index, (uint32_t)s));
     return index;
 }
 
@@ -54,144 +97,195 @@ index_free(struct index *index)
 {
     if (index == NULL)
         return;
-    for (size_t i = 0; i < index->tree_count; i++) {
-        free(index->trees[i].nodes);
-        free(index->trees[i].refused);
+    for (size_t i = 0; i < index->classes; i++) {
+        free(index->trees[i].scores);
+        free(index->trees[i].owed);
     }
     free(index->trees);
-    free(index->log);
-    free(index->stamps);
+    free(index->made);
+    free(index->scratch);
+    free(index->sets);
+    free(index->asked);
+    free(index->answers);
     free(index);
+}
+
+/* --- what changes --- */
+
+static void
+owe(struct tree *tree, uint32_t site)
+{
+    if (tree->owed_count == tree->owed_room) {
+        tree->owed_room = 2 * tree->owed_room + 16;
+        tree->owed = memory_grow(tree->owed, tree->owed_room,
+                                 sizeof(*tree->owed));
+    }
+    tree->owed[tree->owed_count++] = site;
 }
 
 void
 index_touch(struct index *index, uint32_t site)
 {
+    uint64_t *fits = fits_of(index, site), *owed = owed_of(index, site);
+
     assert(site < index->sites);
-    index->log[index->logged++ % index->log_room] = site;
+    index->view.fit(index->data, site, index->scratch);
+    for (size_t w = 0; w < index->words; w++) {
+        uint64_t fresh = (fits[w] | index->scratch[w]) & index->made[w];
+
+        fits[w] = index->scratch[w];
+        for (fresh &= ~owed[w]; fresh != 0; fresh &= fresh - 1) {
+            size_t class = w * 64 + (size_t)__builtin_ctzll(fresh);
+
+            owed[w] |= (uint64_t)1 << class % 64;
+            owe(&index->trees[class], site);
+        }
+    }
 }
 
 void
 index_restart(struct index *index)
 {
-    index->epoch++;
+    memset(index->made, 0, index->words * sizeof(*index->made));
+    for (size_t s = 0; s < index->sites; s++)
+        memset(owed_of(index, (uint32_t)s), 0,
+               index->words * sizeof(*index->sets));
+    for (size_t i = 0; i < index->classes; i++)
+        index->trees[i].owed_count = 0;
 }
 
+/* --- scores --- */
+
 static float
-larger(float a, float b)
+best_of(const float *scores)
 {
-    return a > b ? a : b;
+    float best[4] = { scores[0], scores[1], scores[2], scores[3] };
+
+    for (size_t i = 4; i < FAN; i += 4)
+        for (size_t l = 0; l < 4; l++)
+            best[l] = scores[i + l] > best[l] ? scores[i + l] : best[l];
+    best[0] = best[1] > best[0] ? best[1] : best[0];
+    best[2] = best[3] > best[2] ? best[3] : best[2];
+    return best[2] > best[0] ? best[2] : best[0];
 }
 
 static void
-set_leaf(const struct index *index, struct tree *tree, uint32_t site,
-         float score)
+set(const struct index *index, struct tree *tree, uint32_t site, float score)
 {
-    float *nodes = tree->nodes;
-    size_t i = index->leaves + site;
+    size_t at = site;
 
-    if (nodes[i] == score)
-        return;
-    nodes[i] = score;
-    while (i > 1) {
-        float best = larger(nodes[i], nodes[i ^ 1]);
+    for (size_t l = 0; l < index->level_count; l++) {
+        float *level = &tree->scores[index->starts[l]];
+        float was = level[at];
 
-        i /= 2;
-        if (nodes[i] == best)
+        if (was == score)
             return;
-        nodes[i] = best;
+        level[at] = score;
+        at /= FAN;
+        /* Neither the best before nor the best now: nothing above changes. */
+        if (l + 1 < index->level_count) {
+            float best = tree->scores[index->starts[l + 1] + at];
+
+            if (score < best && was < best)
+                return;
+            if (score < best)
+                score = best_of(&level[at * FAN]);
+        }
     }
+}
+
+static bool
+is_fit(const struct index *index, uint32_t class, uint32_t site)
+{
+    return (fits_of(index, site)[class / 64] >> class % 64 & 1) != 0;
 }
 
 static void
 build(struct index *index, struct tree *tree, uint32_t class)
 {
-    if (tree->nodes == NULL)
-        tree->nodes = memory_new(2 * index->leaves, sizeof(float));
-    for (size_t s = 0; s < index->leaves; s++)
-        tree->nodes[index->leaves + s] =
-            s < index->sites ? index->score(index->data, class, (uint32_t)s)
-                             : INDEX_NO;
-    for (size_t i = index->leaves - 1; i > 0; i--)
-        tree->nodes[i] = larger(tree->nodes[2 * i], tree->nodes[2 * i + 1]);
-    tree->epoch = index->epoch;
-    tree->seen = index->logged;
-    tree->refused_count = 0;
+    size_t count = 0;
+
+    if (tree->scores == NULL)
+        tree->scores = memory_new(index->score_count, sizeof(float));
+    for (size_t i = 0; i < index->score_count; i++)
+        tree->scores[i] = INDEX_NO;
+    for (uint32_t s = 0; s < index->sites; s++)
+        if (is_fit(index, class, s))
+            index->asked[count++] = s;
+    index->view.score(index->data, class, index->asked, count,
+                      index->answers);
+    for (size_t i = 0; i < count; i++)
+        tree->scores[index->asked[i]] = index->answers[i];
+    count = index->sites;
+    for (size_t l = 1; l < index->level_count; l++) {
+        count = (count + FAN - 1) / FAN;
+        for (size_t i = 0; i < count; i++)
+            tree->scores[index->starts[l] + i] =
+                best_of(&tree->scores[index->starts[l - 1] + i * FAN]);
+    }
+    index->made[class / 64] |= (uint64_t)1 << class % 64;
 }
 
+/* Scores what is owed.  Sites lie far apart in memory, so what comes next is
+ * fetched ahead. */
 static void
-rescore(struct index *index, struct tree *tree, uint32_t class, uint32_t site)
+pay(struct index *index, struct tree *tree, uint32_t class)
 {
-    if (index->stamps[site] == index->walk)
-        return;
-    index->stamps[site] = index->walk;
-    set_leaf(index, tree, site, index->score(index->data, class, site));
+    size_t count = 0;
+
+    for (size_t i = 0; i < tree->owed_count; i++) {
+        uint32_t site = tree->owed[i];
+
+        if (i + AHEAD < tree->owed_count)
+            __builtin_prefetch(fits_of(index, tree->owed[i + AHEAD]));
+        __builtin_prefetch(&tree->scores[site]);
+        owed_of(index, site)[class / 64] &= ~((uint64_t)1 << class % 64);
+        if (is_fit(index, class, site))
+            index->asked[count++] = site;
+        else
+            tree->owed[i - count] = site;
+    }
+    for (size_t i = 0; i < tree->owed_count - count; i++)
+        set(index, tree, tree->owed[i], INDEX_NO);
+    tree->owed_count = 0;
+    index->view.score(index->data, class, index->asked, count,
+                      index->answers);
+    for (size_t i = 0; i < count; i++)
+        set(index, tree, index->asked[i], index->answers[i]);
 }
 
 /* Brings the tree of a class up to date. */
-static struct tree *
+static const struct tree *
 follow(struct index *index, uint32_t class)
 {
-    struct tree *tree;
+    struct tree *tree = &index->trees[class];
 
-    if (class >= index->tree_count) {
-        size_t count = 2 * (size_t)class + 16;
-
-        index->trees =
-            memory_grow(index->trees, count, sizeof(*index->trees));
-        memset(&index->trees[index->tree_count], 0,
-               (count - index->tree_count) * sizeof(*index->trees));
-        index->tree_count = count;
-    }
-    tree = &index->trees[class];
-    if (tree->nodes == NULL || tree->epoch != index->epoch ||
-        index->logged - tree->seen > index->log_room) {
+    if ((index->made[class / 64] >> class % 64 & 1) == 0)
         build(index, tree, class);
-        return tree;
-    }
-    index->walk++;
-    for (uint64_t n = index->logged; n > tree->seen; n--)
-        rescore(index, tree, class, index->log[(n - 1) % index->log_room]);
-    for (size_t i = 0; i < tree->refused_count; i++)
-        rescore(index, tree, class, tree->refused[i]);
-    tree->refused_count = 0;
-    tree->seen = index->logged;
+    else
+        pay(index, tree, class);
     return tree;
-}
-
-static uint32_t
-descend(const struct index *index, const struct tree *tree, double slack)
-{
-    double least = (double)tree->nodes[1] - slack;
-    size_t i = 1;
-
-    if (tree->nodes[1] <= INDEX_NO)
-        return INDEX_NONE;
-    if (least <= (double)INDEX_NO)
-        least = (double)tree->nodes[1];
-    while (i < index->leaves)
-        i = (double)tree->nodes[2 * i] >= least ? 2 * i : 2 * i + 1;
-    return (uint32_t)(i - index->leaves);
 }
 
 uint32_t
 index_find(struct index *index, uint32_t class, double slack)
 {
-    return descend(index, follow(index, class), slack);
-}
+    const struct tree *tree = follow(index, class);
+    size_t l = index->level_count - 1, at = 0;
+    float best = tree->scores[index->starts[l]];
+    double least = (double)best - slack;
 
-uint32_t
-index_next(struct index *index, uint32_t class, uint32_t refused, double slack)
-{
-    struct tree *tree = &index->trees[class];
+    assert(class < index->classes);
+    if (best <= INDEX_NO)
+        return INDEX_NONE;
+    if (least <= (double)INDEX_NO)
+        least = (double)best;
+    while (l > 0) {
+        const float *below = &tree->scores[index->starts[--l]];
 
-    assert(class < index->tree_count && tree->nodes != NULL);
-    if (tree->refused_count == tree->refused_room) {
-        tree->refused_room = 2 * tree->refused_room + 16;
-        tree->refused = memory_grow(tree->refused, tree->refused_room,
-                                    sizeof(*tree->refused));
+        at *= FAN;
+        while ((double)below[at] < least)
+            at++;
     }
-    tree->refused[tree->refused_count++] = refused;
-    set_leaf(index, tree, refused, INDEX_NO);
-    return descend(index, tree, slack);
+    return (uint32_t)at;
 }

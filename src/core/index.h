@@ -6,10 +6,14 @@
 #include <stdint.h>
 
 /*
- * Which place is best for a request, without looking at all of them?  Per
- * class of requests a tree holds the score of every site in a fixed order; a
- * log says which sites changed since the tree was last used, and only those
- * are scored again.  What is found is what a scan of all sites finds.
+ * Which place is best for a request, without looking at all of them?
+ *
+ * Per class of requests a tree holds the score of every site in a fixed order.
+ * A site that changes is noted for the classes that fit there, or did before;
+ * it is scored again when such a class is asked for.  So a change costs what
+ * it concerns: in a full cluster few classes fit on a site, and a class that
+ * is never asked for costs nothing.  What is found is what a scan of all sites
+ * finds.
  */
 
 struct index;
@@ -18,11 +22,20 @@ struct index;
 /* A score that is no place. */
 #define INDEX_NO (-1e30F)
 
-/* The score of a site for a class; INDEX_NO: it does not fit.  Must depend on
- * nothing but the site's state and what index_restart announces. */
-typedef float (*index_score)(void *data, uint32_t class, uint32_t site);
+/* Both must depend on nothing but the sites' state, the scores also on what
+ * index_restart announces. */
+struct index_view {
+    /* Sets bit c % 64 of fits[c / 64] for each class c that may have a place
+     * on the site, and clears the others. */
+    void (*fit)(void *data, uint32_t site, uint64_t *fits);
+    /* The scores of sites for a class that fits on all of them. */
+    void (*score)(void *data, uint32_t class, const uint32_t *sites,
+                  size_t count, float *scores);
+};
 
-struct index *index_new(size_t sites, index_score score, void *data);
+/* Looks at the sites as they are. */
+struct index *index_new(size_t sites, size_t classes,
+                        const struct index_view *view, void *data);
 void index_free(struct index *index);
 
 /* The state of a site changed, to the better or the worse. */
@@ -33,8 +46,5 @@ void index_restart(struct index *index);
 /* The first site, in order, whose score is at most slack below the best one;
  * INDEX_NONE when there is no place. */
 uint32_t index_find(struct index *index, uint32_t class, double slack);
-/* The same without sites that turned out to be none since index_find. */
-uint32_t index_next(struct index *index, uint32_t class, uint32_t refused,
-                    double slack);
 
 #endif

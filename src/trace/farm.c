@@ -5,30 +5,14 @@
 #include <string.h>
 
 #define TOUCHED UINT16_MAX
+#define AHEAD 4 /* nodes that are fetched ahead */
 
 static void
-note_room(struct farm *farm, uint32_t site)
+fit(void *data, uint32_t site, uint64_t *fits)
 {
-    const struct value_node *node = &farm->nodes[site];
-    struct farm_room *room = &farm->room[site];
+    const struct farm *farm = data;
 
-    *room = (struct farm_room){ node->cpu_milli, node->memory_mib,
-                                (uint64_t)1 << node->kind, 0, 0 };
-    for (int i = 0; i < node->cards; i++) {
-        if (node->free[i] > room->most)
-            room->most = node->free[i];
-        room->full = (int16_t)(room->full + (node->free[i] == 1000));
-    }
-}
-
-static bool
-has_room(const struct farm_room *room, const struct shape *shape)
-{
-    return room->cpu_milli >= shape->cpu_milli &&
-           room->memory_mib >= shape->memory_mib &&
-           (shape->cards == 0 ||
-            ((room->kind & shape->kinds) != 0 && room->most >= shape->milli &&
-             (shape->cards == 1 || room->full >= shape->cards)));
+    room_of(farm->room, &farm->nodes[site], fits);
 }
 
 static double
@@ -50,8 +34,6 @@ score_site(struct farm *farm, uint32_t class, uint32_t site, int *card_out)
     const struct value_node *node = &farm->nodes[site];
     int score;
 
-    if (!has_room(&farm->room[site], shape))
-        return INDEX_NO;
     if (farm->settings->policy == RUN_VALUE)
         return (float)value_gain(farm->value, node, worth_of(farm, site),
                                  shape, card_out);
@@ -63,9 +45,8 @@ score_site(struct farm *farm, uint32_t class, uint32_t site, int *card_out)
 }
 
 static float
-score(void *data, uint32_t class, uint32_t site)
+score_one(struct farm *farm, uint32_t class, uint32_t site)
 {
-    struct farm *farm = data;
     uint16_t form = farm->form[site];
     int card;
 
@@ -76,6 +57,21 @@ score(void *data, uint32_t class, uint32_t site)
         farm->fresh[form].score = score_site(farm, class, site, &card);
     }
     return farm->fresh[form].score;
+}
+
+static void
+score(void *data, uint32_t class, const uint32_t *sites, size_t count,
+      float *scores)
+{
+    struct farm *farm = data;
+
+    for (size_t i = 0; i < count; i++) {
+        if (i + AHEAD < count) {
+            __builtin_prefetch(&farm->nodes[sites[i + AHEAD]]);
+            __builtin_prefetch(&farm->worth[sites[i + AHEAD]]);
+        }
+        scores[i] = score_one(farm, class, sites[i]);
+    }
 }
 
 static void
@@ -127,6 +123,7 @@ farm_init(struct farm *farm, const struct openb_cluster *cluster,
           const struct openb_trace *trace, const uint32_t *order,
           const struct run_settings *settings)
 {
+    const struct index_view view = { .fit = fit, .score = score };
     size_t count = cluster->count;
 
     *farm = (struct farm){ .settings = settings,
@@ -136,16 +133,14 @@ farm_init(struct farm *farm, const struct openb_cluster *cluster,
                            .arena = arena_new(),
                            .value = settings->value };
     farm->nodes = arena_alloc(farm->arena, count * sizeof(*farm->nodes));
-    farm->room = arena_alloc(farm->arena, count * sizeof(*farm->room));
     farm->worth = arena_alloc(farm->arena, count * sizeof(*farm->worth));
     farm->has_worth =
         arena_alloc(farm->arena, count * sizeof(*farm->has_worth));
     farm->form = arena_alloc(farm->arena, count * sizeof(*farm->form));
     farm->fresh = arena_alloc(farm->arena, count * sizeof(*farm->fresh));
-    farm->index = index_new(count, score, farm);
     set_form(farm, cluster, order);
-    for (size_t i = 0; i < count; i++)
-        note_room(farm, (uint32_t)i);
+    farm->room = room_new(farm->arena, trace->classes, trace->class_count);
+    farm->index = index_new(count, trace->class_count, &view, farm);
     forget_scores(farm);
     if (settings->policy == RUN_FGD)
         farm->fgd = fgd_new(settings->mix, farm->arena);
@@ -166,7 +161,6 @@ change(struct farm *farm, uint32_t class, struct farm_place place, int sign)
     const struct shape *shape = &farm->trace->classes[class];
 
     value_take(&farm->nodes[place.site], shape, place.cards, sign);
-    note_room(farm, place.site);
     farm->has_worth[place.site] = false;
     farm->form[place.site] = TOUCHED;
     farm->used_milli += sign * shape_demand(shape);

@@ -4,17 +4,10 @@
 
 #include "core/index.h"
 #include "trace/fgd.h"
+#include "trace/room.h"
 #include "trace/run.h"
 
 /* A cluster under one policy: takes and gives back pods. */
-
-/* What decides whether a node has room, without looking at its cards. */
-struct farm_room {
-    int64_t cpu_milli, memory_mib;
-    uint64_t kind; /* its bit */
-    int16_t most;  /* milli free on one card */
-    int16_t full;  /* free cards */
-};
 
 struct farm {
     const struct run_settings *settings;
@@ -24,7 +17,7 @@ struct farm {
     size_t count;
     struct arena *arena;
     struct index *index;
-    struct farm_room *room; /* of each node */
+    struct room *room; /* which classes have room on a node */
     double *worth;         /* of each node as it is; has_worth says if known */
     bool *has_worth;
     /* Untouched nodes of one form share their scores. */
