@@ -208,6 +208,22 @@ send_to(struct daemon *daemon, const char *method, const char *path,
     return http_send(&target, &request, answer, err);
 }
 
+const char *
+daemon_read(struct daemon *daemon, const char *path,
+            struct http_answer *answer)
+{
+    struct error err;
+    int64_t start_us = clock_mono_us();
+
+    if (send_to(daemon, "GET", path, NULL, answer, &err) != 0)
+        daemon_give_up(daemon, "GET %s: %s", path, err.text);
+    daemon->asked_us = clock_mono_us() - start_us;
+    if (answer->status != 200)
+        daemon_give_up(daemon, "GET %s: %ld %s", path, answer->status,
+                       buffer_text(&answer->body));
+    return buffer_text(&answer->body);
+}
+
 json_t *
 daemon_ask(struct daemon *daemon, const char *method, const char *path,
            const char *body, long status)

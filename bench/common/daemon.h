@@ -10,8 +10,8 @@
 
 /*
  * How does a benchmark get a control plane of its own?  A real bulkheadd on a
- * new data directory with a bulkhead-signer beside it, reached over its Unix socket, with an administrator who
- * is logged in.  A benchmark that cannot go on says why and ends with 1.
+ * new data directory with a bulkhead-signer beside it, reached over its Unix
+ * socket, with an administrator who is logged in.  A benchmark that cannot go on says why and ends with 1.
  */
 struct daemon {
     char home[200];
@@ -21,7 +21,7 @@ struct daemon {
     char config[256]; /* file of settings, "": none; before daemon_start */
     pid_t pid, signer_pid;
     char token[160];  /* of the administrator's session */
-    int64_t asked_us; /* that the last daemon_ask waited for its answer */
+    int64_t asked_us; /* that the last request waited for its answer */
 };
 
 /* home: a directory that must not exist yet; NULL: a new one below
@@ -40,6 +40,11 @@ void daemon_remove(struct daemon *daemon);
  * JSON (owned by the caller), NULL when there is none. */
 json_t *daemon_ask(struct daemon *daemon, const char *method, const char *path,
                    const char *body, long status);
+/* A GET that must be answered with 200: the body's text, which lies in the
+ * answer.  Nothing is taken apart, so that nothing but the wait is measured:
+ * freeing a tree of JSON makes the next large buffer dear. */
+const char *daemon_read(struct daemon *daemon, const char *path,
+                        struct http_answer *answer);
 /* The value of one line of /metrics. */
 uint64_t daemon_metric(struct daemon *daemon, const char *name);
 

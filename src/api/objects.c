@@ -96,9 +96,13 @@ page_first(const struct page *page, enum kind kind, struct ref parent)
 
 /* The name of the object's state, NULL when its kind has none. */
 static const char *
-state_of(struct ref ref, const void *image)
+state_of(struct page *page, struct ref ref, const void *image)
 {
-    const struct field *field = schema_field((enum kind)ref.kind, "state");
+    if (page->state_kind != (enum kind)ref.kind) {
+        page->state_kind = (enum kind)ref.kind;
+        page->state_field = schema_field(page->state_kind, "state");
+    }
+    const struct field *field = page->state_field;
     if (field == NULL || field->type != FIELD_ENUM)
         return NULL;
     const int *state = field_at(field, image);
@@ -106,12 +110,11 @@ state_of(struct ref ref, const void *image)
 }
 
 static bool
-passes_filters(const struct page *page, struct ref ref,
-               const struct object *object)
+passes_filters(struct page *page, struct ref ref, const struct object *object)
 {
     if (page->name != NULL && strcmp(page->name, object->name) != 0)
         return false;
-    const char *state = state_of(ref, object);
+    const char *state = state_of(page, ref, object);
     if (page->state != NULL)
         return state != NULL && strcmp(state, page->state) == 0;
     return state == NULL || strcmp(state, "deleted") != 0;

@@ -31,6 +31,8 @@ struct page {
     struct access_view view;
     const char *name; /* filters, NULL: none */
     const char *state;
+    enum kind state_kind; /* whose field that is, once it was looked for */
+    const struct field *state_field;
     struct cursor_place after;
     struct ref last;
     int64_t limit;

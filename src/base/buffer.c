@@ -24,7 +24,7 @@ buffer_clear(struct buffer *buffer)
         buffer->bytes[0] = '\0';
 }
 
-static void
+void
 buffer_reserve(struct buffer *buffer, size_t more)
 {
     size_t need = buffer->size + more + 1;

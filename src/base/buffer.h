@@ -21,6 +21,8 @@ void buffer_clear(struct buffer *buffer);
 void buffer_add(struct buffer *buffer, const void *bytes, size_t size);
 void buffer_add_text(struct buffer *buffer, const char *text);
 void buffer_add_byte(struct buffer *buffer, unsigned char byte);
+/* Room for so many bytes and the NUL behind what is there. */
+void buffer_reserve(struct buffer *buffer, size_t more);
 void buffer_printf(struct buffer *buffer, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 /* Little-endian integers, for canonical encodings. */
@@ -32,6 +34,22 @@ void buffer_add_sized(struct buffer *buffer, const void *bytes, size_t size);
 const char *buffer_text(const struct buffer *buffer);
 /* Hands the bytes (NUL-terminated) to the caller, who frees them. */
 char *buffer_take(struct buffer *buffer);
+
+/* Where at most `more` bytes may be written; who does so says how many. */
+static inline char *
+buffer_room(struct buffer *buffer, size_t more)
+{
+    if (buffer->room - buffer->size <= more)
+        buffer_reserve(buffer, more);
+    return buffer->bytes + buffer->size;
+}
+
+static inline void
+buffer_grew(struct buffer *buffer, size_t more)
+{
+    buffer->size += more;
+    buffer->bytes[buffer->size] = '\0';
+}
 
 #define scoped_buffer                                                         \
     __attribute__((cleanup(buffer_release))) struct buffer

@@ -43,20 +43,29 @@ canon_text(struct buffer *buffer, const char *text)
     return true;
 }
 
-void
-canon_int(struct buffer *buffer, int64_t value)
+char *
+canon_int_at(char *at, int64_t value)
 {
-    char digits[20];
-    size_t at = sizeof(digits);
+    char digits[CANON_INT_MAX];
+    size_t first = sizeof(digits);
     uint64_t rest = value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
 
     do {
-        digits[--at] = (char)('0' + rest % 10);
+        digits[--first] = (char)('0' + rest % 10);
         rest /= 10;
     } while (rest > 0);
     if (value < 0)
-        buffer_add_byte(buffer, '-');
-    buffer_add(buffer, digits + at, sizeof(digits) - at);
+        *at++ = '-';
+    memcpy(at, digits + first, sizeof(digits) - first);
+    return at + sizeof(digits) - first;
+}
+
+void
+canon_int(struct buffer *buffer, int64_t value)
+{
+    char text[CANON_INT_MAX];
+
+    buffer_add(buffer, text, (size_t)(canon_int_at(text, value) - text));
 }
 
 void

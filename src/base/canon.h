@@ -17,6 +17,9 @@
 /* Nothing is appended, and false returned, when text is not UTF-8. */
 bool canon_text(struct buffer *buffer, const char *text);
 void canon_int(struct buffer *buffer, int64_t value);
+/* The same at a place with CANON_INT_MAX bytes of room; returns the end. */
+#define CANON_INT_MAX 20
+char *canon_int_at(char *at, int64_t value);
 /* As json_time: RFC 3339, null for 0. */
 void canon_time(struct buffer *buffer, int64_t wall_ms);
 

@@ -58,6 +58,7 @@ set_options(CURL *curl, const struct http_target *target,
     (void)curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https");
     (void)curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT_MS, 5000L);
     (void)curl_easy_setopt(curl, CURLOPT_TIMEOUT_MS, request->timeout_ms);
+    (void)curl_easy_setopt(curl, CURLOPT_BUFFERSIZE, 131072L);
     (void)curl_easy_setopt(curl, CURLOPT_CUSTOMREQUEST, request->method);
     (void)curl_easy_setopt(curl, CURLOPT_HTTPHEADER, headers);
     /* A name ".." is a name, not the way to another object. */

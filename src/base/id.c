@@ -10,18 +10,21 @@ void
 id_format(const char *prefix, struct id id, char text[ID_TEXT_MAX])
 {
     size_t used = strlen(prefix);
-    uint64_t hi = id.hi, lo = id.lo;
+    char *digits;
 
     assert(used > 0 && used <= 8);
     memcpy(text, prefix, used);
-    text[used++] = '_';
-    /* 26 digits of 5 bits are 130 bits: the first holds only 3. */
-    for (int digit = 25; digit >= 0; digit--) {
-        text[used + (unsigned)digit] = alphabet[lo & 31];
-        lo = lo >> 5 | hi << 59;
-        hi >>= 5;
+    text[used] = '_';
+    digits = text + used + 1;
+    /* 26 digits of 5 bits are 130 bits: the first holds only 3, and one lies
+     * across the halves. */
+    digits[0] = alphabet[id.hi >> 61];
+    for (unsigned i = 0; i < 12; i++) {
+        digits[12 - i] = alphabet[id.hi >> (1 + 5 * i) & 31];
+        digits[25 - i] = alphabet[id.lo >> (5 * i) & 31];
     }
-    text[used + 26] = '\0';
+    digits[13] = alphabet[(id.hi << 4 & 16) | id.lo >> 60];
+    digits[ID_DIGITS] = '\0';
 }
 
 int

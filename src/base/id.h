@@ -19,6 +19,7 @@ struct id {
 };
 
 #define ID_TEXT_MAX 36
+#define ID_DIGITS 26 /* behind prefix and underscore */
 
 static inline bool
 id_is_none(struct id id)

@@ -325,9 +325,12 @@ access_view_can(struct access_view *view, enum verb verb, struct ref object)
 bool
 access_view_sees(struct access_view *view, struct ref object)
 {
-    int verb = verb_of((enum kind)object.kind, VERB_OP_GET);
-
-    return verb >= 0 && access_view_can(view, (enum verb)verb, object);
+    if (view->kind != object.kind) {
+        view->kind = object.kind;
+        view->get = verb_of((enum kind)object.kind, VERB_OP_GET);
+    }
+    return view->get >= 0 &&
+           access_view_can(view, (enum verb)view->get, object);
 }
 
 const char *

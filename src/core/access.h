@@ -125,6 +125,8 @@ struct access_view {
         bool can;
     } known[4];
     unsigned next;
+    uint32_t kind; /* whose get verb that is; 0: none was asked for */
+    int get;
 };
 
 /* granted outlives it. */

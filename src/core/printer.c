@@ -2,11 +2,13 @@
 #include "core/printer.h"
 
 #include <assert.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/arena.h"
 #include "base/canon.h"
+#include "base/clock.h"
 #include "base/json.h"
 #include "core/object.h"
 #include "core/verb.h"
@@ -29,12 +31,19 @@ static const char *const head_names[HEAD_COUNT] = {
     "version", "revision", "created", "updated",
 };
 
+/* A comma, a name between quotes and a colon, and perhaps null. */
+#define LEAD_MAX 40
+/* The longest value that is written without a look at its length: an id. */
+#define SHORT_MAX (ID_TEXT_MAX + 2)
+
 struct member {
     const char *name;
     const struct field *field; /* NULL: of the head */
     enum head head;
-    char *lead; /* comma, quoted name and colon; owned */
     size_t lead_size;
+    char lead[LEAD_MAX];
+    size_t blank_size; /* of the lead with the value of what is not set */
+    char blank[LEAD_MAX];
 };
 
 struct printer {
@@ -55,19 +64,46 @@ compare_members(const void *a, const void *b)
                          strlen(two->name));
 }
 
+static const char *
+blank_of(const struct field *field)
+{
+    if (field == NULL)
+        return "";
+    switch (field->type) {
+    case FIELD_NAME:
+    case FIELD_TEXT:
+        return "\"\"";
+    case FIELD_INT:
+        return "0";
+    case FIELD_BOOL:
+        return "false";
+    case FIELD_TIME:
+    case FIELD_REF:
+    case FIELD_DOC:
+        return "null";
+    case FIELD_ENUM:
+    case FIELD_BYTES:
+    case FIELD_VERBS:
+        break;
+    }
+    return "";
+}
+
 static void
 add_member(struct printer *printer, const char *name,
            const struct field *field, enum head head)
 {
     struct member *member = &printer->members[printer->count++];
-    struct buffer lead = { 0 };
+    int size;
 
-    buffer_add_byte(&lead, ',');
-    (void)canon_text(&lead, name);
-    buffer_add_byte(&lead, ':');
     *member = (struct member){ .name = name, .field = field, .head = head };
-    member->lead_size = lead.size;
-    member->lead = buffer_take(&lead);
+    size = snprintf(member->lead, LEAD_MAX, ",\"%s\":", name);
+    assert(size > 0 && size < LEAD_MAX);
+    member->lead_size = (size_t)size;
+    size = snprintf(member->blank, LEAD_MAX, ",\"%s\":%s", name,
+                    blank_of(field));
+    assert(size > 0 && size < LEAD_MAX);
+    member->blank_size = (size_t)size;
 }
 
 static bool
@@ -105,10 +141,6 @@ printer_new(enum kind kind, bool platform)
 void
 printer_free(struct printer *printer)
 {
-    if (printer == NULL)
-        return;
-    for (size_t i = 0; i < printer->count; i++)
-        free(printer->members[i].lead);
     free(printer);
 }
 
@@ -121,39 +153,79 @@ struct job_of_writing {
     const struct object *object;
     printer_link *link;
     void *context;
+    int64_t time_ms; /* the time that was written last */
+    char time[CLOCK_TEXT_MAX];
 };
 
-static void
-add_null(struct buffer *out)
+/* --- short values, at a place with room for SHORT_MAX; each returns the
+ * end --- */
+
+static char *
+put_text(char *at, const char *text, size_t size)
 {
-    buffer_add(out, "null", 4);
+    memcpy(at, text, size);
+    return at + size;
 }
 
-static void
-add_id(struct buffer *out, const char *prefix, struct id id)
+static char *
+put_null(char *at)
 {
-    char text[ID_TEXT_MAX + 2] = "\"";
-    size_t size;
-
-    id_format(prefix, id, text + 1);
-    size = strlen(text);
-    text[size] = '"';
-    buffer_add(out, text, size + 1);
+    return put_text(at, "null", 4);
 }
 
-static void
-add_ref(const struct job_of_writing *job, struct ref ref)
+static char *
+put_quoted(char *at, const char *text)
+{
+    size_t size = strlen(text);
+
+    *at = '"';
+    memcpy(at + 1, text, size);
+    at[size + 1] = '"';
+    return at + size + 2;
+}
+
+static char *
+put_id(char *at, const char *prefix, struct id id)
+{
+    *at = '"';
+    id_format(prefix, id, at + 1);
+    at += strlen(prefix) + 1 + ID_DIGITS + 1;
+    *at = '"';
+    return at + 1;
+}
+
+static char *
+put_ref(const struct job_of_writing *job, char *at, struct ref ref)
 {
     const struct object *object = world_get(job->world, ref);
 
-    if (object == NULL) {
-        add_null(job->out);
-        return;
-    }
-    add_id(job->out, schema_get((enum kind)ref.kind)->prefix, object->id);
+    if (object == NULL)
+        return put_null(at);
     if (job->link != NULL)
         job->link(job->context, ref);
+    return put_id(at, schema_get((enum kind)ref.kind)->prefix, object->id);
 }
+
+/* Most times of an object are the same. */
+static char *
+put_time(struct job_of_writing *job, char *at, int64_t wall_ms)
+{
+    if (wall_ms == 0)
+        return put_null(at);
+    if (wall_ms != job->time_ms) {
+        clock_format(wall_ms, job->time);
+        job->time_ms = wall_ms;
+    }
+    return put_quoted(at, job->time);
+}
+
+static char *
+put_bool(char *at, bool value)
+{
+    return value ? put_text(at, "true", 4) : put_text(at, "false", 5);
+}
+
+/* --- long ones --- */
 
 /* A text that a client set may be an id as well. */
 static bool
@@ -184,7 +256,7 @@ add_doc(struct buffer *out, const struct blob *blob)
     if (doc != NULL)
         json_write(out, doc);
     else
-        add_null(out);
+        buffer_add(out, "null", 4);
 }
 
 static void
@@ -215,8 +287,56 @@ add_bytes(struct buffer *out, const void *bytes, size_t size)
     (void)canon_text(out, hex);
 }
 
+/* --- members --- */
+
+/* Most members of most objects are not set. */
 static bool
-add_field(const struct job_of_writing *job, const struct field *field)
+is_blank(const struct printer *printer, const struct field *field,
+         const struct object *object)
+{
+    const void *at = field_at(field, object);
+
+    switch (field->type) {
+    case FIELD_NAME:
+    case FIELD_TEXT:
+        return *(const char *)at == '\0';
+    case FIELD_INT:
+    case FIELD_TIME:
+        return *(const int64_t *)at == 0;
+    case FIELD_BOOL:
+        return !*(const bool *)at;
+    case FIELD_REF:
+        return ref_is_none(*(const struct ref *)at) &&
+               ((field->flags & FIELD_ALIAS) == 0 || printer->platform);
+    case FIELD_DOC:
+        return *(struct blob *const *)at == NULL;
+    case FIELD_ENUM:
+    case FIELD_BYTES:
+    case FIELD_VERBS:
+        break;
+    }
+    return false;
+}
+
+static void
+add_short(struct job_of_writing *job, const struct field *field)
+{
+    const void *at = field_at(field, job->object);
+    char *begin = buffer_room(job->out, SHORT_MAX), *end = begin;
+
+    if (field->type == FIELD_INT)
+        end = canon_int_at(begin, *(const int64_t *)at);
+    else if (field->type == FIELD_TIME)
+        end = put_time(job, begin, *(const int64_t *)at);
+    else if (field->type == FIELD_BOOL)
+        end = put_bool(begin, *(const bool *)at);
+    else
+        end = put_ref(job, begin, *(const struct ref *)at);
+    buffer_grew(job->out, (size_t)(end - begin));
+}
+
+static bool
+add_field(struct job_of_writing *job, const struct field *field)
 {
     const void *at = field_at(field, job->object);
     struct buffer *out = job->out;
@@ -225,15 +345,6 @@ add_field(const struct job_of_writing *job, const struct field *field)
     case FIELD_NAME:
     case FIELD_TEXT:
         return add_text(job, at);
-    case FIELD_INT:
-        canon_int(out, *(const int64_t *)at);
-        break;
-    case FIELD_TIME:
-        canon_time(out, *(const int64_t *)at);
-        break;
-    case FIELD_BOOL:
-        buffer_add_text(out, *(const bool *)at ? "true" : "false");
-        break;
     case FIELD_ENUM:
         return canon_text(out, field->names[*(const int *)at]);
     case FIELD_REF:
@@ -243,7 +354,12 @@ add_field(const struct job_of_writing *job, const struct field *field)
             object_alias(job->object->id, text);
             return add_text(job, text);
         }
-        add_ref(job, *(const struct ref *)at);
+        add_short(job, field);
+        break;
+    case FIELD_INT:
+    case FIELD_TIME:
+    case FIELD_BOOL:
+        add_short(job, field);
         break;
     case FIELD_DOC:
         add_doc(out, *(struct blob *const *)at);
@@ -260,41 +376,71 @@ add_field(const struct job_of_writing *job, const struct field *field)
 
 /* False when the member is not written at all. */
 static bool
-add_head(const struct job_of_writing *job, enum head head)
+add_head(struct job_of_writing *job, enum head head)
 {
     const struct printer *printer = job->printer;
     const struct object *object = job->object;
+    char *begin = buffer_room(job->out, SHORT_MAX), *end = begin;
 
     switch (head) {
     case HEAD_ID:
-        add_id(job->out, printer->schema->prefix, object->id);
+        end = put_id(begin, printer->schema->prefix, object->id);
         break;
     case HEAD_TYPE:
         return canon_text(job->out, printer->schema->name);
     case HEAD_NAME:
         return add_text(job, object->name);
     case HEAD_PARENT:
-        add_ref(job, object->parent);
+        end = put_ref(job, begin, object->parent);
         break;
     case HEAD_VERSION:
-        canon_int(job->out, (int64_t)object->version);
+        end = canon_int_at(begin, (int64_t)object->version);
         break;
     case HEAD_REVISION:
         /* The platform's revision moves with every tenant's work. */
         if (!printer->platform && object->scope.kind != KIND_TENANT)
             return false;
-        canon_int(job->out, (int64_t)object->revision);
+        end = canon_int_at(begin, (int64_t)object->revision);
         break;
     case HEAD_CREATED:
-        canon_time(job->out, object->created_ms);
+        end = put_time(job, begin, object->created_ms);
         break;
     case HEAD_UPDATED:
-        canon_time(job->out, object->updated_ms);
+        end = put_time(job, begin, object->updated_ms);
         break;
     case HEAD_COUNT:
         break;
     }
+    buffer_grew(job->out, (size_t)(end - begin));
     return true;
+}
+
+static void
+put_begin(struct buffer *out, const char *text, size_t size, bool first)
+{
+    memcpy(buffer_room(out, LEAD_MAX), text + first, LEAD_MAX - 1);
+    buffer_grew(out, size - first);
+}
+
+/* False when the member is not written at all. */
+static bool
+add_one(struct job_of_writing *job, const struct member *member, bool first)
+{
+    if (member->field != NULL &&
+        is_blank(job->printer, member->field, job->object)) {
+        put_begin(job->out, member->blank, member->blank_size, first);
+        return true;
+    }
+    put_begin(job->out, member->lead, member->lead_size, first);
+    return member->field != NULL ? add_field(job, member->field)
+                                 : add_head(job, member->head);
+}
+
+static bool
+is_it(const struct member *member, const char *name)
+{
+    return name != NULL && name[0] == member->name[0] &&
+           strcmp(name, member->name) == 0;
 }
 
 void
@@ -302,8 +448,8 @@ printer_add(const struct printer *printer, struct buffer *out,
             const struct world *world, const void *image, const char *without,
             printer_link *link, void *context)
 {
-    const struct job_of_writing job = { printer, out,  world,
-                                        image,   link, context };
+    struct job_of_writing job = { printer, out,  world, image,
+                                  link,    context, 0,     "" };
     bool first = true;
 
     buffer_add_byte(out, '{');
@@ -311,11 +457,9 @@ printer_add(const struct printer *printer, struct buffer *out,
         const struct member *member = &printer->members[i];
         size_t mark = out->size;
 
-        if (without != NULL && strcmp(without, member->name) == 0)
+        if (is_it(member, without))
             continue;
-        buffer_add(out, member->lead + first, member->lead_size - first);
-        if (member->field != NULL ? add_field(&job, member->field)
-                                  : add_head(&job, member->head))
+        if (add_one(&job, member, first))
             first = false;
         else
             out->size = mark;

@@ -928,8 +928,9 @@ a_view_of_many_decides_as_each_alone(void **state)
                                  chance(&lab, 50) ? lab.p.alpha_job
                                                   : an_object(&lab))
                     : lab.actors[draw(&lab, SUBJECTS)];
-        view = (struct access_view){ lab.p.world, &actor, lab.p.now_ms,
-                                     { { { 0 }, 0, 0, false } }, 0 };
+        view = (struct access_view){ .world = lab.p.world,
+                                     .actor = &actor,
+                                     .now_ms = lab.p.now_ms };
         for (int i = 0; i < QUESTIONS * 3; i++) {
             struct ref object = an_object(&lab);
             enum verb verb = chance(&lab, 50) ? VERB_WORKLOAD_GET
