@@ -19,6 +19,7 @@ struct committer {
     struct batch *first, *last;
     int64_t first_us; /* when `first` came */
     bool more;        /* others are about to come */
+    bool writing;     /* taken, and not finished yet */
     bool stopping;
     struct commit_stats stats;
     /* the thread's own */
@@ -252,12 +253,14 @@ take_all(struct committer *committer)
     int64_t us;
 
     (void)pthread_mutex_lock(&committer->lock);
+    committer->writing = false;
     while (committer->first == NULL && !committer->stopping)
         (void)pthread_cond_wait(&committer->wake, &committer->lock);
     while (committer->first != NULL && (us = hold_left(committer)) > 0)
         wait_us(committer, us);
     batches = committer->first;
     committer->first = committer->last = NULL;
+    committer->writing = batches != NULL;
     (void)pthread_mutex_unlock(&committer->lock);
     return batches;
 }
@@ -334,6 +337,18 @@ committer_push(struct committer *committer, struct batch *batch, bool follows)
     if (was_empty || !follows)
         (void)pthread_cond_signal(&committer->wake);
     (void)pthread_mutex_unlock(&committer->lock);
+}
+
+bool
+committer_is_idle(struct committer *committer)
+{
+    bool idle;
+
+    (void)pthread_mutex_lock(&committer->lock);
+    idle = committer->first == NULL && !committer->writing &&
+           !committer->failed;
+    (void)pthread_mutex_unlock(&committer->lock);
+    return idle;
 }
 
 void

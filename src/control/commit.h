@@ -71,6 +71,8 @@ void committer_free(struct committer *committer);
 /* follows: another batch is about to be pushed. */
 void committer_push(struct committer *committer, struct batch *batch,
                     bool follows);
+/* Is all durable that was ever pushed? */
+bool committer_is_idle(struct committer *committer);
 void committer_stats(struct committer *committer, struct commit_stats *out);
 
 #endif

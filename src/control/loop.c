@@ -204,8 +204,12 @@ loop_end(struct loop *loop, struct job *job)
     batch->job = job;
     if (batch->note_count > 0)
         hurry_followers(loop);
-    if (batch->row_count == 0 && batch->counter_count == 0 && job == NULL) {
+    if (batch->row_count == 0 && batch->counter_count == 0 &&
+        (job == NULL ||
+         (batch->note_count == 0 && committer_is_idle(loop->committer)))) {
         batch_free(batch);
+        if (job != NULL) /* what it saw is durable already */
+            forward(loop, job);
         return;
     }
     if (batch->row_count > 0) {

@@ -25,7 +25,8 @@
  *   reader pool  read(): history, when the job has one
  *   then         done(): answer
  *
- * A job without changes waits as well for what it saw.  When a commit fails,
+ * A job without changes waits as well for what it saw; when all of that is
+ * durable already, it is done at once, on the world thread.  When a commit fails,
  * every job that waits is done with failed set (ERROR_UNKNOWN), nothing runs
  * any more, and loop_failed() tells main to leave: the next start loads what
  * is really there.

@@ -2,6 +2,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -74,6 +75,30 @@ batches_that_others_follow_are_one_transaction(void **state)
 }
 
 static void
+it_is_idle_when_all_that_was_pushed_is_finished(void **state)
+{
+    struct seen seen;
+    struct committer *committer = start(&seen, LONG_US);
+    int64_t end_ms = clock_mono_ms() + 10000;
+
+    (void)state;
+    assert_true(committer_is_idle(committer));
+    committer_push(committer, batch_new(), true);
+    assert_false(committer_is_idle(committer));
+    /* Taken, and held up where it is finished. */
+    (void)pthread_mutex_lock(&seen.lock);
+    committer_push(committer, batch_new(), false);
+    (void)usleep(50000);
+    assert_false(committer_is_idle(committer));
+    (void)pthread_mutex_unlock(&seen.lock);
+    wait_for(&seen, 2);
+    while (!committer_is_idle(committer) && clock_mono_ms() < end_ms)
+        (void)usleep(1000);
+    assert_true(committer_is_idle(committer));
+    committer_free(committer);
+}
+
+static void
 a_batch_alone_waits_for_nobody(void **state)
 {
     struct seen seen;
@@ -119,6 +144,7 @@ main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(batches_that_others_follow_are_one_transaction),
+        cmocka_unit_test(it_is_idle_when_all_that_was_pushed_is_finished),
         cmocka_unit_test(a_batch_alone_waits_for_nobody),
         cmocka_unit_test(a_batch_whose_followers_do_not_come_goes_alone),
         cmocka_unit_test(what_was_pushed_is_written_before_the_end),
