@@ -3,9 +3,9 @@
 
 #include "api/dispatch.h"
 #include "api/handlers.h"
+#include "api/hub.h"
 #include "api/resolve.h"
 #include "api/state.h"
-#include "api/watch.h"
 #include "control/agents.h"
 
 /*

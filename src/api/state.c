@@ -3,8 +3,8 @@
 
 #include <string.h>
 
+#include "api/hub.h"
 #include "api/openapi.h"
-#include "api/watch.h"
 #include "base/clock.h"
 #include "base/sign.h"
 #include "core/printer.h"

@@ -2,8 +2,8 @@
 #include <string.h>
 
 #include "api/handlers.h"
+#include "api/hub.h"
 #include "api/state.h"
-#include "api/watch.h"
 #include "control/check.h"
 
 int
@@ -63,7 +63,7 @@ add_requests(struct buffer *out, struct api *api)
            "requests that took over 100 ms", metrics.slow);
     metric(out, "requests_in_flight", "gauge", "requests now", flight);
     metric(out, "streams", "gauge", "watches and followed logs now",
-           watch_count(api->hub));
+           hub_count(api->hub));
 }
 
 static void

@@ -20,21 +20,10 @@
  * each event and at least every 5 s; when they end, so does the watch.
  */
 
-struct hub;
-
-struct hub *hub_new(struct api *api);
-/* Ends all watches; no more can be started. */
-void hub_end(struct hub *hub);
-void hub_free(struct hub *hub);
-/* A stream that the hub does not feed (logs) but counts; ERROR_BUSY when
- * there are too many, ERROR_RATE too many of the subject.  World thread. */
-int hub_open(struct hub *hub, struct exchange *exchange, struct error *err);
-
 bool watch_wanted(const struct exchange *exchange);
 /* Makes the exchange's answer a watch.  parent none: objects of the kind in
  * the platform's scope wherever they are. */
 int watch_start(const struct granted *granted, struct exchange *exchange,
                 enum kind kind, struct ref parent, struct error *err);
-size_t watch_count(struct hub *hub);
 
 #endif

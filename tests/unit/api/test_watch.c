@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <pthread.h>
 
+#include "api/hub.h"
 #include "base/clock.h"
 #include "tests/unit/api/client.h"
 
@@ -229,6 +230,34 @@ nothing_is_lost_between_a_list_and_many_watches(void **state)
     leave(&second, "end-3");
 }
 
+/* More than one slice of the hub takes, of two subjects. */
+static void
+everybody_is_told_however_many_listen(void **state)
+{
+    (void)state;
+    static struct watching all[HUB_SLICE_MAX + 8];
+    const size_t count = sizeof all / sizeof *all;
+    char *token = join(&place, "a", "eve", "/tenants/a", "tenant-admin");
+    for (size_t i = 0; i < count; i++)
+        watch(&all[i], i % 2 == 0 ? place.root : token,
+              "/tenants/a/projects?watch=1");
+    for (size_t i = 0; i < count; i++)
+        assert_true(sees(&all[i], ": watching", 1));
+    tell(&place, place.root, "POST", "/tenants/a/projects",
+         "{\"name\":\"for-all\"}", 201);
+    for (size_t i = 0; i < count; i++)
+        assert_true(sees(&all[i], "\"name\":\"for-all\"", 1));
+    for (size_t i = 0; i < count; i++) {
+        (void)pthread_mutex_lock(&all[i].lock);
+        all[i].stop = true;
+        (void)pthread_mutex_unlock(&all[i].lock);
+    }
+    leave(&all[0], "end-all");
+    for (size_t i = 1; i < count; i++)
+        leave(&all[i], NULL);
+    free(token);
+}
+
 static void
 a_watcher_sees_what_it_may_see(void **state)
 {
@@ -294,6 +323,7 @@ main(void)
         cmocka_unit_test(a_watch_goes_on_where_the_list_ended),
         cmocka_unit_test(a_deletion_is_told_by_its_id),
         cmocka_unit_test(nothing_is_lost_between_a_list_and_many_watches),
+        cmocka_unit_test(everybody_is_told_however_many_listen),
         cmocka_unit_test(a_watcher_sees_what_it_may_see),
         cmocka_unit_test(a_watch_that_cannot_be_is_refused),
         cmocka_unit_test(a_position_from_before_a_restart_is_gone),
