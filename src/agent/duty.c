@@ -170,12 +170,25 @@ see_cards(struct duty *duty, const struct report_instance *shown)
                        shown->cards[i]);
 }
 
+/* What ran and is gone, though nobody here removed it, was taken away: it must
+ * not begin anew behind the back of the control plane.  What was only being
+ * made may be made again. */
+static void
+miss(struct duty *duty)
+{
+    bool ran = duty->present && duty->state == REPORT_RUNNING;
+
+    duty->present = false;
+    if (ran && !duty->removed)
+        end(duty, REPORT_GONE, "the node does not have it any more");
+}
+
 void
 duty_observe(struct duty *duty, const struct report_instance *shown)
 {
     /* A view that was taken before the removal shows nothing new. */
     if (shown == NULL || duty->removed) {
-        duty->present = false;
+        miss(duty);
         return;
     }
     duty->present = true;

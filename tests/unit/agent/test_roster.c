@@ -155,6 +155,48 @@ what_runs_already_is_adopted(void **state)
     assert_int_equal(report(scene).instances[0].state, REPORT_RUNNING);
 }
 
+/* Ordered, started, and shown in that state. */
+static void
+begin(struct scene *scene, enum report_state shown)
+{
+    struct roster_step step;
+
+    view(scene, 0, REPORT_RUNNING);
+    order(scene, 1, 0, 0);
+    step = expect(scene, ROSTER_DUTY, DUTY_START, NOW);
+    finish(scene, &step, ERROR_NONE, NOW);
+    view(scene, 1, shown);
+}
+
+static void
+what_ran_and_was_taken_away_is_told_and_not_begun_again(void **state)
+{
+    struct scene *scene = *state;
+    struct roster_step step;
+
+    begin(scene, REPORT_RUNNING);
+    view(scene, 0, REPORT_RUNNING);
+    assert_int_equal(report(scene).instance_count, 1);
+    assert_int_equal(report(scene).instances[0].state, REPORT_GONE);
+    step = expect(scene, ROSTER_DUTY, DUTY_RELEASE, NOW + 1000);
+    finish(scene, &step, ERROR_NONE, NOW + 1000);
+    assert_int_equal(report(scene).release_count, 1);
+    expect_nothing(scene, NOW + 60000);
+}
+
+static void
+what_was_being_made_and_is_undone_is_made_again(void **state)
+{
+    struct scene *scene = *state;
+    struct roster_step step;
+
+    begin(scene, REPORT_STARTING);
+    view(scene, 0, REPORT_RUNNING);
+    assert_int_equal(report(scene).instances[0].state, REPORT_PREPARING);
+    step = expect(scene, ROSTER_DUTY, DUTY_START, NOW + 1000);
+    finish(scene, &step, ERROR_NONE, NOW + 1000);
+}
+
 static void
 a_start_waits_for_its_volume(void **state)
 {
@@ -351,6 +393,8 @@ main(void)
     const struct CMUnitTest tests[] = {
         TEST(nothing_begins_before_the_engine_was_seen),
         TEST(what_runs_already_is_adopted),
+        TEST(what_ran_and_was_taken_away_is_told_and_not_begun_again),
+        TEST(what_was_being_made_and_is_undone_is_made_again),
         TEST(a_start_waits_for_its_volume),
         TEST(a_start_waits_for_the_scrub_of_its_card_and_outdates_it),
         TEST(a_scrub_waits_for_the_instance_on_its_card),
