@@ -265,11 +265,11 @@ store_workloads(struct store_reader *reader, const char *project,
                 void *context, struct error *err)
 {
     struct store_query query = { .kind = KIND_WORKLOAD,
-                                 .live = STORE_ENDED,
                                  .descending = true,
                                  .limit = count };
 
     store_where_text(&query, "parent", STORE_EQUAL, project);
+    store_where_int(&query, "ended_ms", STORE_MORE, 0);
     if (before > 0)
         store_where_int(&query, "seq", STORE_LESS, before);
     return store_select(reader, &query, take, context, err);

@@ -419,6 +419,18 @@ test_load_gives_live_rows_by_seq(void **state)
 }
 
 static void
+put_ended(struct fixture *fixture, const char *id, int64_t seq,
+          const char *project)
+{
+    struct value *values = blank(fixture, KIND_WORKLOAD, id, seq);
+
+    set_text(values, KIND_WORKLOAD, "parent", project);
+    set_int(values, KIND_WORKLOAD, "ended_ms", 1000 + seq);
+    put(fixture, KIND_WORKLOAD, values);
+}
+
+/* Whether they are in memory still (wl_d) or not. */
+static void
 test_ended_workloads_are_listed_newest_first_in_pages(void **state)
 {
     struct fixture *fixture = *state;
@@ -427,15 +439,14 @@ test_ended_workloads_are_listed_newest_first_in_pages(void **state)
     struct store_reader *reader;
     struct error err;
 
-    put_workload(fixture, "wl_a", 1, "pj_a");
-    put_workload(fixture, "wl_b", 2, "pj_b");
-    put_workload(fixture, "wl_c", 3, "pj_a");
-    put_workload(fixture, "wl_d", 4, "pj_a");
+    put_ended(fixture, "wl_a", 1, "pj_a");
+    put_ended(fixture, "wl_b", 2, "pj_b");
+    put_ended(fixture, "wl_c", 3, "pj_a");
+    put_ended(fixture, "wl_d", 4, "pj_a");
     put_workload(fixture, "wl_live", 5, "pj_a");
     mark(fixture, KIND_WORKLOAD, STORE_EVICT, "wl_a");
     mark(fixture, KIND_WORKLOAD, STORE_EVICT, "wl_b");
     mark(fixture, KIND_WORKLOAD, STORE_EVICT, "wl_c");
-    mark(fixture, KIND_WORKLOAD, STORE_EVICT, "wl_d");
     reader = reader_of(fixture);
     must(store_workloads(reader, "pj_a", 0, 2, take_listing, &first, &err),
          &err);

@@ -69,26 +69,39 @@ retire_step(struct loop *loop, struct arena *arena, void *data)
     assert_int_equal(execute_deed(loop, arena, &deed, &err), 1);
 }
 
-/* Two held workloads, cancelled one after the other and forgotten. */
+static void
+submit(struct place *place, const char *name)
+{
+    char text[300];
+    (void)snprintf(text, sizeof text,
+                   "{\"name\":\"%s\",\"class\":\"vision\",\"image\":\"x\","
+                   "\"memory_mib\":1,\"cpu_milli\":1,"
+                   "\"spec\":{\"command\":[\"x\"]}}",
+                   name);
+    tell(place, dev, "POST", WORK "/workloads", text, 201);
+}
+
+static void
+cancel(struct place *place, const char *name)
+{
+    char path[200];
+    (void)snprintf(path, sizeof path, WORK "/workloads/%s/cancel", name);
+    tell(place, dev, "POST", path, NULL, 200);
+}
+
+/* Two held workloads, cancelled one after the other; only the first is
+ * forgotten already, and a third one waits. */
 static void
 make_past(struct place *place)
 {
-    static const char *const names[] = {"first", "second"};
-    char text[300];
     tell(place, place->root, "POST", "/tenants/vision/quotas",
          "{\"dimension\":\"workloads\",\"limit\":1}", 201);
-    for (size_t i = 0; i < 2; i++) {
-        (void)snprintf(text, sizeof text,
-                       "{\"name\":\"%s\",\"class\":\"vision\",\"image\":\"x\","
-                       "\"memory_mib\":1,\"cpu_milli\":1,"
-                       "\"spec\":{\"command\":[\"x\"]}}",
-                       names[i]);
-        tell(place, dev, "POST", WORK "/workloads", text, 201);
-        (void)snprintf(text, sizeof text, WORK "/workloads/%s/cancel",
-                       names[i]);
-        tell(place, dev, "POST", text, NULL, 200);
-    }
+    submit(place, "first");
+    cancel(place, "first");
     harness_run(&place->harness, retire_step, NULL);
+    submit(place, "second");
+    cancel(place, "second");
+    submit(place, "third");
 }
 
 static void
