@@ -2,12 +2,39 @@
 #include <string.h>
 
 #include "api/handlers.h"
+#include "api/objects.h"
+#include "api/watch.h"
 #include "core/alarm.h"
 
 const struct body_field alarm_body[] = {
     {"code", BODY_TEXT, true, "as the list of alarms has it"},
     {NULL, BODY_TEXT, false, NULL},
 };
+
+/* A level's list is what somebody has to look at there: also what is about
+ * nodes, cards, projects and workloads below it.  Tenants have lists of their
+ * own, with revisions of their own. */
+int
+alarms_list(const struct granted *granted, struct exchange *exchange,
+            struct error *err)
+{
+    const struct world *world = granted_world(granted);
+    struct ref level = granted_object(granted);
+    struct ref scope = world_scope(world, level);
+    struct page page;
+
+    if (watch_wanted(exchange))
+        return watch_start(granted, exchange, KIND_ALARM, level, err);
+    if (page_begin(&page, granted, exchange, err) != 0)
+        return -1;
+    for (struct ref ref = page_first(&page, KIND_ALARM, (struct ref){0});
+         !ref_is_none(ref) && !page.more; ref = world_next(world, ref))
+        if (ref_equal(world_scope(world, ref), scope) &&
+            world_is_below(world, ref, level) && page_takes(&page, ref))
+            page_add(&page, ref);
+    page_end(&page, level);
+    return 0;
+}
 
 /* What says that something happened stays until somebody has looked at it;
  * what says that something is so ends with its cause. */

@@ -121,6 +121,7 @@ HANDLER_ANSWER(restore_decided)
 HANDLER_WRITE(restore_stop)
 
 /* alarms.c */
+HANDLER_READ(alarms_list)
 HANDLER_WRITE(alarms_clear)
 HANDLER_ANSWER(alarms_cleared)
 

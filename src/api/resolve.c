@@ -14,6 +14,8 @@ is_passed(enum kind kind, uint32_t between)
     if (kind == KIND_REQUEST)
         return between == KIND_TENANT || between == KIND_UNIT ||
                between == KIND_PROJECT;
+    if (kind == KIND_ALARM)
+        return between != KIND_TENANT;
     if (kind == KIND_CARD)
         return between == KIND_POOL || between == KIND_NODE;
     return between == KIND_UNIT;
