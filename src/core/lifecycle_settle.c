@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "core/image.h"
 #include "core/reason.h"
 
 #define BACKOFF_FIRST_MS INT64_C(5000)
@@ -115,7 +116,13 @@ settle_failure(struct changes *changes, struct ref ref,
     char why[TEXT_MAX_SIZE];
 
     workload->failures++;
-    if (start) {
+    if (start && image_is_nowhere(changes->world, workload->image)) {
+        (void)snprintf(why, sizeof(why),
+                       "it could not be started: " IMAGE_NOWHERE
+                       "; submit it again when one has it",
+                       image_name_size(workload->image), workload->image);
+        left = -1;
+    } else if (start) {
         (void)snprintf(why, sizeof(why), "it could not be started: %s",
                        failed->failure);
         left = START_TRIES - outcome->bad_starts;

@@ -7,6 +7,7 @@
 #include "core/alternative.h"
 #include "core/gate.h"
 #include "core/governance.h"
+#include "core/image.h"
 #include "core/lifecycle.h"
 #include "core/manifest.h"
 #include "core/object.h"
@@ -281,6 +282,18 @@ settle_classes(const struct granted *granted, const struct changes *changes,
     return 0;
 }
 
+/* What no node has would only fail when it starts. */
+static int
+check_image(const struct world *world, const struct workload *workload,
+            struct error *err)
+{
+    if (!image_is_nowhere(world, workload->image))
+        return 0;
+    (void)error_field(err, "/image", IMAGE_NOWHERE,
+                      image_name_size(workload->image), workload->image);
+    return error_help(err, IMAGE_HELP);
+}
+
 /* A new name below the project. */
 static int
 check_name(const struct changes *changes, const struct workload *workload,
@@ -348,6 +361,7 @@ submit_workload(const struct granted *granted, struct changes *changes,
         object_read_json(changes, KIND_WORKLOAD, settled, true, workload,
                          err) < 0 ||
         check_name(changes, workload, err) < 0 ||
+        check_image(world, workload, err) < 0 ||
         check_bounds(world, workload, err) < 0 ||
         check_ceilings(world, workload, err) < 0 ||
         settle_priority(granted, workload, err) < 0 ||

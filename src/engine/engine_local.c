@@ -246,7 +246,7 @@ make_facts(struct arena *arena, const json_t *node)
 {
     static const char *const keys[] = { "cgroup",  "kernel", "version",
                                         "runtime", "monitor", "accel",
-                                        "limits" };
+                                        "limits", "images" };
     scoped_json facts = json_object();
     scoped_buffer bytes = { 0 };
 

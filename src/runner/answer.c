@@ -40,6 +40,7 @@ answer_node(struct node *node, const struct runner_request *request,
     struct utsname system;
     struct sysinfo memory;
     json_int_t memory_mib;
+    json_t *images;
     int64_t count = 0;
 
     (void)request;
@@ -75,6 +76,9 @@ answer_node(struct node *node, const struct runner_request *request,
         (json_int_t)policy->volume_mib_max, "image_mib",
         (json_int_t)policy->image_mib_max, "log_mib",
         (json_int_t)policy->log_mib_max);
+    images = image_names(&node->images);
+    if (images != NULL)
+        (void)json_object_set_new(*out, "images", images);
     return 0;
 }
 

@@ -5,11 +5,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "base/file.h"
 #include "base/json.h"
+#include "engine/runner_check.h"
 #include "runner/layout.h"
 #include "runner/remove.h"
 #include "runner/unpack.h"
@@ -386,6 +388,51 @@ list_layout(struct image_store *store, struct arena *arena, const char *name,
     }
 }
 
+/* "name" of a directory "name" or a file "name.tar"; false when it is none. */
+static bool
+take_name(const char *entry, char name[RUNNER_LABEL_MAX + 8])
+{
+    size_t size;
+
+    (void)snprintf(name, RUNNER_LABEL_MAX + 8, "%.68s", entry);
+    size = strlen(name);
+    if (size > 4 && strcmp(name + size - 4, ".tar") == 0)
+        name[size - 4] = '\0';
+    return runner_check_label(name, "_-.");
+}
+
+static int
+compare_names(const void *a, const void *b)
+{
+    return strcmp(a, b);
+}
+
+json_t *
+image_names(const struct image_store *store)
+{
+    char (*names)[RUNNER_LABEL_MAX + 8] =
+        memory_new(IMAGES_LISTED_MAX, sizeof(*names));
+    DIR *directory = opendir(store->policy->image_dir);
+    const struct dirent *entry;
+    json_t *list = json_array();
+    size_t count = 0, bytes = 0;
+
+    while (directory != NULL && count < IMAGES_LISTED_MAX &&
+           (entry = readdir(directory)) != NULL)
+        if (take_name(entry->d_name, names[count]))
+            bytes += strlen(names[count++]) + 3;
+    if (directory != NULL)
+        (void)closedir(directory);
+    qsort(names, count, sizeof(*names), compare_names);
+    for (size_t i = 0; i < count; i++)
+        (void)json_array_append_new(list, json_string(names[i]));
+    free(names);
+    if (directory != NULL && bytes <= IMAGE_NAMES_MAX)
+        return list;
+    json_decref(list);
+    return NULL;
+}
+
 json_t *
 image_list(struct image_store *store, struct arena *arena)
 {
@@ -395,15 +442,9 @@ image_list(struct image_store *store, struct arena *arena)
 
     while (directory != NULL && (entry = readdir(directory)) != NULL) {
         char name[RUNNER_LABEL_MAX + 8];
-        size_t size;
 
-        (void)snprintf(name, sizeof(name), "%.68s", entry->d_name);
-        size = strlen(name);
-        if (name[0] == '.')
-            continue;
-        if (size > 4 && strcmp(name + size - 4, ".tar") == 0)
-            name[size - 4] = '\0';
-        list_layout(store, arena, name, rows);
+        if (take_name(entry->d_name, name))
+            list_layout(store, arena, name, rows);
     }
     if (directory != NULL)
         (void)closedir(directory);

@@ -46,6 +46,11 @@ int image_prepare(struct image_store *store, struct arena *arena,
                   const struct runner_image *wanted, struct image *image_out,
                   struct error *err);
 
+/* The names of all that are here, in their order, without a look inside;
+ * NULL when they are more than IMAGE_NAMES_MAX bytes. */
+#define IMAGE_NAMES_MAX 2048
+json_t *image_names(const struct image_store *store);
+
 /* The rows of image_list; unreadable images are left out. */
 json_t *image_list(struct image_store *store, struct arena *arena);
 

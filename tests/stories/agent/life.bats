@@ -25,11 +25,36 @@ teardown() { show_logs; }
     [ "$(workload plain exit_code)" = 5 ]
 }
 
-@test "an image that is not there is said so" {
-    alice submit nothing -i nosuch -c h100-80g.1 --cpu 0.2 -m 64 -q -- /bin/true
-    soon says nothing 'no image'
-    alice cancel nothing -q
-    soon is_state nothing cancelled
+with_image() {
+    alice submit "$1" -i "$2" -c h100-80g.1 --cpu 0.2 -m 64 -q -- /bin/true
+}
+node_has() {
+    admin get nodes -o json | jq -e ".items[0].facts.images | index(\"$1\")"
+}
+node_lacks() { ! node_has "$1"; }
+
+@test "an image that no node has is refused at once, with a way out" {
+    soon node_has demo
+    run with_image nothing nosuch
+    [ "$status" = 2 ]
+    [[ $output == *'no node has the image "nosuch"'*'image directory'* ]]
+    not alice get workload nothing
+    run with_image nothing "demo2@sha256:$(printf %064d 1)"
+    [ "$status" = 2 ]
+}
+
+@test "an image that went away while the work waited ends it, without a second try" {
+    cp -a "$HOME_DIR/images/demo" "$HOME_DIR/images/fleeting"
+    soon node_has fleeting
+    admin set node sim-node-1 state=cordoned -q
+    with_image late fleeting
+    rm -r "$HOME_DIR/images/fleeting"
+    soon node_lacks fleeting
+    admin set node sim-node-1 state=schedulable -q
+    soon is_state late failed
+    soon says late 'no node has the image "fleeting"'
+    [ "$(workload late attempt)" = 1 ]
+    soon clean_cards
 }
 
 @test "a cancelled workload gets notice, and its checkpoint is seen" {

@@ -387,6 +387,34 @@ failed_starts_back_off_and_go_elsewhere_S48(void **state)
     scene_teardown(&s.scene);
 }
 
+/* Where no node has the image, another try would end as the first did. */
+static void
+a_start_without_an_image_anywhere_is_not_tried_again(void **state)
+{
+    struct stage s;
+    struct ref work, instance;
+    struct changes *changes;
+
+    (void)state;
+    stage_setup(&s, 1);
+    work = scene_submit(&s.scene, job_of(&s, 1));
+    scene_run(&s.scene);
+    instance = scene_instance(&s.scene, work);
+    changes = scene_begin(&s.scene);
+    (void)snprintf(((struct workload *)change_update(changes, work))->image,
+                   TEXT_MAX_SIZE, "gone@sha256:00");
+    change_doc(changes, &((struct node *)change_update(changes, s.node))->facts,
+               "{\"images\":[\"base\"]}");
+    lifecycle_start_failed(changes, instance, "there is no image \"gone\"");
+    scene_apply(&s.scene, changes);
+    scene_release(&s.scene, work);
+    assert_int_equal(state_of(&s, work), WORKLOAD_FAILED);
+    assert_non_null(strstr(scene_workload(&s.scene, work)->reason_text,
+                           "no node has the image \"gone\""));
+    assert_int_equal(scene_workload(&s.scene, work)->failures, 1);
+    scene_teardown(&s.scene);
+}
+
 static void
 restarts_are_counted(void **state)
 {
@@ -523,6 +551,7 @@ main(void)
         cmocka_unit_test(silent_node_changes_no_binding_S46),
         cmocka_unit_test(lost_work_recovers_elsewhere_if_it_may),
         cmocka_unit_test(failed_starts_back_off_and_go_elsewhere_S48),
+        cmocka_unit_test(a_start_without_an_image_anywhere_is_not_tried_again),
         cmocka_unit_test(restarts_are_counted),
         cmocka_unit_test(gang_fails_as_a_whole),
         cmocka_unit_test(preempted_work_may_end_well),

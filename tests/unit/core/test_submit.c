@@ -111,6 +111,27 @@ good_work_is_stored_with_defaults_and_a_reason(void **state)
     scene_teardown(&s.scene);
 }
 
+static void
+an_image_that_no_node_has_is_refused_with_a_way_out(void **state)
+{
+    struct stage s;
+
+    (void)state;
+    stage_setup(&s, 4);
+    assert_int_equal(submit(&s, "{\"name\":\"w\"," REST "}"), 0);
+    {
+        scene_edit(&s.scene, changes, node, s.node);
+        change_doc(changes, &node->facts, "{\"images\":[\"demo\"]}");
+        scene_apply(&s.scene, changes);
+    }
+    assert_int_equal(submit(&s, "{\"name\":\"v\"," REST "}"), -1);
+    assert_string_equal(s.err.field, "/image");
+    assert_string_equal(s.err.text, "no node has the image \"base\"");
+    assert_non_null(strstr(s.err.help, "image directory"));
+    assert_int_equal(world_count(s.scene.world, KIND_WORKLOAD), 1);
+    scene_teardown(&s.scene);
+}
+
 /* What could never start leaves no object, and the numbers say why. */
 static void
 impossible_work_is_refused_with_numbers(void **state)
@@ -559,6 +580,7 @@ main(void)
         cmocka_unit_test(lists_of_classes_that_mean_nothing_are_refused),
         cmocka_unit_test(impossible_work_is_refused_with_numbers),
         cmocka_unit_test(memory_stands_in_the_place_of_a_class),
+        cmocka_unit_test(an_image_that_no_node_has_is_refused_with_a_way_out),
         cmocka_unit_test(numbers_are_bounded_at_the_edge_S7),
         cmocka_unit_test(products_do_not_wrap_S7),
         cmocka_unit_test(authority_cannot_be_claimed_S8),

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "core/image.h"
+
+#include <string.h>
+
+static const char head[] = "\"images\":[";
+
+int
+image_name_size(const char *image)
+{
+    return (int)strcspn(image, "@");
+}
+
+/* Facts are canonical JSON and names need no escapes, so they can be looked
+ * through as text: a submission asks this of every node. */
+static bool
+may_have(const char *facts, const char *name, size_t size)
+{
+    const char *at = strstr(facts, head);
+
+    if (at == NULL)
+        return true;
+    for (at += sizeof(head) - 1; *at == '"'; at += *at == ',') {
+        size_t length = strcspn(++at, "\"");
+
+        if (length == size && memcmp(at, name, size) == 0)
+            return true;
+        at += length;
+        at += *at == '"';
+    }
+    return false;
+}
+
+bool
+image_is_nowhere(const struct world *world, const char *image)
+{
+    size_t size = (size_t)image_name_size(image);
+    bool asked = false;
+
+    world_each(world, KIND_NODE, ref) {
+        const struct node *node = world_node(world, ref);
+
+        if (node->facts == NULL || may_have(node->facts->bytes, image, size))
+            return false;
+        asked = true;
+    }
+    return asked;
+}

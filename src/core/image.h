@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef CORE_IMAGE_H
+#define CORE_IMAGE_H
+
+#include "core/world.h"
+
+/*
+ * Could any node have the image?  A node says in its facts which images it
+ * has, {"images": ["base", "demo"]}; one that says nothing may have any.
+ */
+
+/* image: "name" or "name@sha256:...".  False while there is no node: one that
+ * joins may have it. */
+bool image_is_nowhere(const struct world *world, const char *image);
+/* The sentence for that, and what would help. */
+#define IMAGE_NOWHERE "no node has the image \"%.*s\""
+#define IMAGE_HELP                                                            \
+    "look at the name; an operator puts images into the nodes' image "        \
+    "directory, and `bulkhead get nodes -o json` shows what they have"
+/* The bytes of the name in it. */
+int image_name_size(const char *image);
+
+#endif
