@@ -6,6 +6,9 @@
 #include "core/reservation.h"
 #include "core/timeline.h"
 
+/* Ends are rounded up to whole minutes. */
+#define ROUND_MS INT64_C(60000)
+
 /* The first booking of an owner tells the time of all. */
 static const struct booking *
 first_of(const struct world *world, struct ref owner)
@@ -95,21 +98,6 @@ booking_concerns_all(const struct world *world)
                                           world_platform_ref(world)));
 }
 
-bool
-booking_any(const struct world *world, uint64_t pools, struct ref tenant)
-{
-    if (booking_concerns_all(world))
-        return world_count(world, KIND_BOOKING) > 0;
-    world_each(world, KIND_BOOKING, ref) {
-        const struct booking *booking = world_booking(world, ref);
-
-        if (ref_equal(booking->object.scope, tenant) ||
-            (booking_pools(world, booking) & pools) != 0)
-            return true;
-    }
-    return false;
-}
-
 /* Whoever wants to start, and what counts for all bookings alike. */
 struct asker {
     const struct world *world;
@@ -170,6 +158,24 @@ delays(const struct asker *asker, const struct booking *booking)
         return asker->lend_to_ms == TIMELINE_NEVER;
     return booking->from_ms < asker->end_ms &&
            booking->from_ms < asker->lend_to_ms;
+}
+
+/* When time alone makes the asker's run delay the booked start, at the
+ * earliest: its end is rounded up to a minute. */
+static int64_t
+delays_from(const struct asker *asker, int64_t from_ms)
+{
+    int64_t at_ms = asker->now_ms, by_ms;
+
+    if (from_ms >= asker->end_ms) {
+        by_ms = asker->now_ms + from_ms - asker->end_ms - ROUND_MS;
+        at_ms = by_ms > at_ms ? by_ms : at_ms;
+    }
+    if (from_ms >= asker->lend_to_ms) {
+        by_ms = asker->now_ms + from_ms - asker->lend_to_ms + 1;
+        at_ms = by_ms > at_ms ? by_ms : at_ms;
+    }
+    return at_ms;
 }
 
 /* The right of the booked work by the queue's order. */
@@ -242,20 +248,42 @@ reservation_bars(const struct asker *asker,
     return reservation->state != RESERVATION_OPEN || !lends;
 }
 
+/* What time alone could make of a booking that does not bar yet. */
+static void
+look_ahead(const struct asker *asker, int64_t from_ms,
+           struct booking_bars *bars)
+{
+    int64_t at_ms = delays_from(asker, from_ms);
+
+    if (at_ms < bars->next_ms)
+        bars->next_ms = at_ms;
+}
+
 static bool
 is_barred(const struct estate *estate, const struct asker *asker,
-          struct ref owner, const struct booking *booking)
+          struct ref owner, const struct booking *booking,
+          struct booking_bars *bars)
 {
     const struct workload *other = world_workload(estate->world, owner);
     const struct reservation *reservation =
         world_reservation(estate->world, owner);
 
-    if (reservation != NULL)
-        return reservation_bars(asker, reservation);
-    return other != NULL &&
-           !ref_equal(owner, asker->workload->object.self) &&
-           delays(asker, booking) &&
-           !goes_first(estate, asker, other, booking);
+    if (reservation != NULL) {
+        if (reservation_bars(asker, reservation))
+            return true;
+        if (asker->end_ms <= reservation->opens_ms)
+            look_ahead(asker, reservation->opens_ms, bars);
+        return false;
+    }
+    if (other == NULL || ref_equal(owner, asker->workload->object.self))
+        return false;
+    if (!delays(asker, booking)) {
+        if (booking->from_ms != 0)
+            look_ahead(asker, booking->from_ms, bars);
+        return false;
+    }
+    bars->rights |= asker->right < RIGHT_BURST;
+    return !goes_first(estate, asker, other, booking);
 }
 
 void
@@ -267,7 +295,7 @@ booking_bars(const struct estate *estate, const struct workload *workload,
     size_t room = world_count(world, KIND_BOOKING);
     struct asker asker;
 
-    *bars_out = (struct booking_bars){ 0 };
+    *bars_out = (struct booking_bars){ .next_ms = TIMELINE_NEVER };
     if (room == 0)
         return;
     asker = asker_of(estate, workload, right, later);
@@ -277,7 +305,8 @@ booking_bars(const struct estate *estate, const struct workload *workload,
         struct ref owner = world_parent(world, ref);
 
         if (is_first(world, ref, owner) &&
-            is_barred(estate, &asker, owner, world_booking(world, ref)))
+            is_barred(estate, &asker, owner, world_booking(world, ref),
+                      bars_out))
             bars_out->owners[bars_out->count++] = owner;
     }
 }
@@ -554,27 +583,71 @@ loan_of(const struct estate *estate, const struct run *run, struct ref owner,
     return NULL;
 }
 
+static int
+run_order(const void *left, const void *right)
+{
+    uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
+
+    return a < b ? -1 : a > b;
+}
+
+/* The runs that could be on loan: what is on the booked parts, and what its
+ * tenant has.  In order, each once. */
+static size_t
+list_borrowers(const struct estate *estate, struct ref owner,
+               struct arena *arena, uint32_t **runs_out)
+{
+    const struct world *world = estate->world;
+    struct ref tenant = world_object(world, owner)->scope;
+    size_t count = 0, kept = 0, room = 0;
+    uint32_t *runs;
+
+    for (uint32_t i = estate_first_run(estate, tenant); i != ESTATE_NONE;
+         i = estate->runs[i].next)
+        room++;
+    world_each_child(world, KIND_BOOKING, owner, ref)
+        world_each_index(world, KIND_BINDING, 0,
+                         world_booking(world, ref)->card, at)
+            room += world_binding(world, at)->to_ms == 0;
+    runs = *runs_out = arena_alloc(arena, (room + 1) * sizeof(*runs));
+    for (uint32_t i = estate_first_run(estate, tenant); i != ESTATE_NONE;
+         i = estate->runs[i].next)
+        runs[count++] = i;
+    world_each_child(world, KIND_BOOKING, owner, ref)
+        world_each_index(world, KIND_BINDING, 0,
+                         world_booking(world, ref)->card, at)
+            if (world_binding(world, at)->to_ms == 0)
+                runs[count++] =
+                    estate_run(estate, world_binding(world, at)->workload);
+    if (count > 1)
+        qsort(runs, count, sizeof(*runs), run_order);
+    for (size_t i = 0; i < count; i++)
+        if (runs[i] != ESTATE_NONE && (i == 0 || runs[i] != runs[i - 1]))
+            runs[kept++] = runs[i];
+    return kept;
+}
+
 size_t
 booking_recalled(const struct estate *estate, struct ref owner,
                  struct arena *arena, uint32_t **runs_out)
 {
     const struct booking *first = first_of(estate->world, owner);
     bool due = false;
-    size_t count = 0;
+    size_t count = 0, borrowers;
 
     if (!booking_has_place(estate->world, owner))
         return 0;
-    *runs_out =
-        arena_alloc(arena, (estate->run_count + 1) * sizeof(**runs_out));
-    for (size_t i = 0; i < estate->run_count; i++) {
+    borrowers = list_borrowers(estate, owner, arena, runs_out);
+    for (size_t i = 0; i < borrowers; i++) {
+        uint32_t run = (*runs_out)[i];
         const struct binding *binding =
-            loan_of(estate, &estate->runs[i], owner, first);
+            loan_of(estate, &estate->runs[run], owner, first);
 
         if (binding == NULL)
             continue;
         due |= first->from_ms != 0 &&
                recall_of(estate->world, first, binding) <= estate->now_ms;
-        (*runs_out)[count++] = (uint32_t)i;
+        (*runs_out)[count++] = run;
     }
     if (first->from_ms == 0)
         due = count > 0 && only_loans_are_left(estate, owner);

@@ -54,15 +54,15 @@ int64_t booking_recall_ms(const struct world *world, struct ref owner);
 uint64_t booking_pools(const struct world *world,
                        const struct booking *booking);
 bool booking_concerns_all(const struct world *world);
-/* Does any booking concern such work? */
-bool booking_any(const struct world *world, uint64_t pools,
-                 struct ref tenant);
 
 /* Bookings that a workload has to respect. */
 struct booking_bars {
     struct ref *owners;
     size_t count;
     uint64_t booked; /* seq of its own booking, 0: none */
+    bool rights;     /* would fall if an owner's right got worse */
+    int64_t next_ms; /* when time alone adds one, at the earliest;
+                        TIMELINE_NEVER */
 };
 /* right: of the queue (core/quota.h).  later: for a start at any time, not
  * now: then no end and no loan helps. */

@@ -375,6 +375,18 @@ call_in_loans(struct look *look, struct evaluation *evaluation)
     return false;
 }
 
+/* May one more be booked in any of the pools?  If not, a booking there that
+ * ends brings it up again. */
+static bool
+has_room(const struct look *look)
+{
+    for (size_t i = 0; i < look->count; i++)
+        if (booking_has_room(look->estate->world, look->workload,
+                             look->options[i].pool))
+            return true;
+    return false;
+}
+
 /* The option with the earliest start; one without a time comes last. */
 static bool
 find_booking(struct look *look, struct evaluation *evaluation)
@@ -433,7 +445,7 @@ consider_booking(struct look *look, struct evaluation *evaluation)
         evaluation->drop = true;
         return;
     }
-    if (!wants_booking(look))
+    if (!wants_booking(look) || !has_room(look))
         return;
     /* When it could start depends on all that runs. */
     look->outlook->abroad = look->outlook->change = look->outlook->kin = true;
@@ -589,24 +601,37 @@ look_out(struct look *look)
 {
     const struct world *world = look->estate->world;
     struct outlook *outlook = look->outlook;
-    bool bars;
 
     look->pool_count =
         gate_pools(world, look->workload, look->pools, GATE_POOLS_MAX);
     for (size_t i = 0; i < look->pool_count; i++)
         outlook->pools |= UINT64_C(1) << (look->pools[i].index % 64);
-    /* Whom a booking bars depends on the time and on its owner's use. */
-    bars = booking_any(world, outlook->pools, look->workload->object.scope);
     look_at_limits(look);
-    if (bars || outlook->timed)
+    /* What is on loan from it is called in when it is time. */
+    if (look->booked || outlook->timed)
         look_again(look, look->estate->now_ms + EVALUATE_LOOK_MS);
-    outlook->abroad = bars || (look->nominated && has_platform_quota(world));
-    if (look->booked || bars || outlook->timed)
+    outlook->abroad = look->nominated && has_platform_quota(world);
+    if (look->booked || outlook->timed)
         outlook->change = outlook->kin = true;
     if (look->nominated && !look->workload->preemptible)
         outlook->kin = true;
     if (!look->workload->preemptible)
         outlook->limits = true;
+}
+
+/* Whom a booking bars depends on its owner's right, and on the time: more and
+ * more of them as it passes. */
+static void
+look_at_bars(struct look *look)
+{
+    int64_t now_ms = look->estate->now_ms;
+    int64_t next_ms = look->bars.next_ms;
+
+    look->outlook->abroad |= look->bars.rights;
+    if (look->bars.rights || next_ms < now_ms + EVALUATE_LOOK_MS)
+        next_ms = now_ms + EVALUATE_LOOK_MS;
+    if (next_ms != TIMELINE_NEVER)
+        look_again(look, next_ms);
 }
 
 /* Any of its classes; those that it does not are closed from here on. */
@@ -659,6 +684,7 @@ evaluate_workload(struct gate *gate, struct estate *estate,
     look.right = queue_right(estate, workload);
     evaluation_out->right = look.right;
     booking_bars(estate, workload, look.right, false, look.arena, &look.bars);
+    look_at_bars(&look);
     booking_bar(estate, &look.bars, 1);
     look_ahead(&look);
     evaluate_pools(&look, evaluation_out);

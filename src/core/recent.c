@@ -70,6 +70,21 @@ forward(share_sum amount, const struct recent_clock *clock)
     return amount * (share_sum)(clock->power >> 32) >> 31;
 }
 
+/* What is known, in an epoch. */
+static share_sum
+fold(const struct recent_sum *sum, int amount, int64_t epoch)
+{
+    share_sum past = 0;
+
+    for (int64_t back = 0; back < RECENT_EPOCHS && back <= epoch; back++) {
+        int64_t at = epoch - back;
+
+        if (at <= sum->newest && at > sum->newest - RECENT_EPOCHS)
+            past += sum->past[amount][at % RECENT_EPOCHS] >> back;
+    }
+    return past;
+}
+
 static void
 add_past(struct recent_sum *sum, int64_t epoch, int amount, share_sum value)
 {
@@ -83,6 +98,8 @@ add_past(struct recent_sum *sum, int64_t epoch, int amount, share_sum value)
         sum->newest = epoch;
     if (epoch > sum->newest - RECENT_EPOCHS)
         sum->past[amount][epoch % RECENT_EPOCHS] += value;
+    for (int j = 0; j < SHARE_AMOUNTS; j++)
+        sum->folded[j] = fold(sum, j, sum->newest);
 }
 
 /* What is to be added to one of the sums. */
@@ -194,15 +211,8 @@ recent_rebuild(struct world *world)
 static share_sum
 past_of(const struct recent_sum *sum, int amount, int64_t epoch)
 {
-    share_sum past = 0;
-
-    for (int64_t back = 0; back < RECENT_EPOCHS && back <= epoch; back++) {
-        int64_t at = epoch - back;
-
-        if (at <= sum->newest && at > sum->newest - RECENT_EPOCHS)
-            past += sum->past[amount][at % RECENT_EPOCHS] >> back;
-    }
-    return past;
+    return epoch == sum->newest ? sum->folded[amount]
+                                : fold(sum, amount, epoch);
 }
 
 void

@@ -46,6 +46,7 @@ struct pledge {
 struct recent_sum {
     int64_t newest; /* epoch */
     pledge_sum past[RECENT_AMOUNTS][RECENT_EPOCHS]; /* by epoch, a ring */
+    pledge_sum folded[RECENT_AMOUNTS]; /* of all of them, in the newest */
     int64_t rate[RECENT_AMOUNTS]; /* live bindings: milli, MiB */
     int64_t held[RECENT_AMOUNTS]; /* holds */
 };
