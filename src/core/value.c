@@ -13,8 +13,6 @@
 #define BLOCK 8
 typedef uint16_t block __attribute__((vector_size(BLOCK * sizeof(uint16_t))));
 #define BLOCKS (VALUE_GROUPS / BLOCK)
-/* Slots of a group on one node: shares of one hundredth on every card. */
-#define SLOTS_MAX (100 * VALUE_CARDS)
 
 const struct value_profile value_default = {
     .slots = 0.2,
@@ -54,7 +52,6 @@ struct value {
     block share[101][BLOCKS];
     block whole[VALUE_CARDS + 1][BLOCKS];
     size_t blocks; /* that hold the groups */
-    double root[SLOTS_MAX + 1]; /* the square root of each count of slots */
 };
 
 /* --- making it --- */
@@ -254,8 +251,8 @@ value_with(struct arena *arena, const struct mix *mix, size_t kinds,
     value->slack = profile->slack;
     value->kinds = kinds;
     memcpy(value->price, price, kinds * sizeof(*price));
-    for (int i = 0; i <= SLOTS_MAX; i++)
-        value->root[i] = __builtin_sqrt((double)i);
+    for (size_t k = 0; k < kinds; k++)
+        value->price[k][0] = 0;
     if (mix->total >= MIX_FIRST)
         fill_columns(value, arena, mix, profile);
     return value;
@@ -284,18 +281,17 @@ value_slack(const struct value *value)
 
 /* --- of a node --- */
 
-/* The root of min(slots, what CPU and memory reach for), 0 below one. */
+/* The root of min(slots, what CPU and memory reach for), 0 below one; without
+ * a branch, as it goes one way as often as the other. */
 static inline double
-root_of(const struct value *value, const struct served *served, uint16_t slots,
-        double cpu, double memory)
+root_of(const struct served *served, uint16_t slots, double cpu, double memory)
 {
     double c = cpu * served->cpu;
     double m = memory * served->memory;
     double least = c < m ? c : m;
 
-    if (least < 1.0)
-        return 0.0;
-    return least < (double)slots ? __builtin_sqrt(least) : value->root[slots];
+    least = least < (double)slots ? least : (double)slots;
+    return __builtin_sqrt(least >= 1.0 ? least : 0.0);
 }
 
 /* Slots of each group on a node. */
@@ -307,9 +303,9 @@ union slots {
 /* sum of weight * sqrt(slots).  Classes without slots add nothing and are not
  * looked at; LANES sums side by side are a fixed order all the same. */
 static double
-sum_slots(const struct value *value, const struct column *column,
-          const uint64_t *single, const uint64_t *multi,
-          const union slots *slots, double cpu, double memory)
+sum_slots(const struct column *column, const uint64_t *single,
+          const uint64_t *multi, const union slots *slots, double cpu,
+          double memory)
 {
     double sums[LANES] = { 0 };
 
@@ -319,16 +315,37 @@ sum_slots(const struct value *value, const struct column *column,
             const struct served *served = &column->classes[i];
 
             sums[i % LANES] +=
-                served->weight * root_of(value, served,
-                                         slots->groups[served->group], cpu,
-                                         memory);
+                served->weight *
+                root_of(served, slots->groups[served->group], cpu, memory);
         }
     return (sums[0] + sums[1]) + (sums[2] + sums[3]);
 }
 
+/* The cards of a node; those that have something free by their numbers, as the
+ * others are worth nothing and serve nobody. */
+struct hand {
+    size_t count;
+    uint8_t cards[VALUE_CARDS];
+    uint8_t hundredths[VALUE_CARDS]; /* of each card of the node */
+};
+
+static void
+fill_hand(const struct value_node *node, struct hand *hand)
+{
+    size_t count = 0;
+
+    for (int i = 0; i < VALUE_CARDS; i++)
+        hand->hundredths[i] = (uint8_t)((uint16_t)node->free[i] / 10);
+    for (int i = 0; i < node->cards; i++) {
+        hand->cards[count] = (uint8_t)i;
+        count += node->free[i] > 0;
+    }
+    hand->count = count;
+}
+
 static double
 worth_of(const struct value *value, const struct value_node *node,
-         const struct shape *taken, const uint8_t *hundredths)
+         const struct shape *taken, const struct hand *hand)
 {
     const struct column *column = &value->columns[node->kind];
     const double *price = value->price[node->kind];
@@ -336,38 +353,34 @@ worth_of(const struct value *value, const struct value_node *node,
     union slots slots;
     double prices = 0;
 
-    for (int i = 0; i < node->cards; i++) {
-        prices += price[hundredths[i]];
-        full += hundredths[i] == 100;
-        most = hundredths[i] > most ? hundredths[i] : most;
+    for (size_t i = 0; i < hand->count; i++) {
+        size_t w = hand->hundredths[hand->cards[i]];
+
+        prices += price[w];
+        full += w == 100;
+        most = w > most ? w : most;
     }
     for (size_t b = 0; b < value->blocks; b++) {
-        slots.blocks[b] = value->whole[full][b];
-        for (int i = 0; i < node->cards; i++)
-            slots.blocks[b] += value->share[hundredths[i]][b];
+        block sum = value->whole[full][b];
+
+        for (size_t i = 0; i < hand->count; i++)
+            sum += value->share[hand->hundredths[hand->cards[i]]][b];
+        slots.blocks[b] = sum;
     }
-    return prices + sum_slots(value, column,
-                              &column->single[most * column->words],
+    return prices + sum_slots(column, &column->single[most * column->words],
                               &column->multi[full * column->words], &slots,
                               (double)(node->cpu_milli - taken->cpu_milli),
                               (double)(node->memory_mib - taken->memory_mib));
-}
-
-static void
-fill_hundredths(const struct value_node *node, uint8_t *hundredths)
-{
-    for (int i = 0; i < node->cards; i++)
-        hundredths[i] = (uint8_t)(node->free[i] / 10);
 }
 
 double
 value_of(const struct value *value, const struct value_node *node)
 {
     const struct shape nothing = { 0 };
-    uint8_t hundredths[VALUE_CARDS];
+    struct hand hand;
 
-    fill_hundredths(node, hundredths);
-    return worth_of(value, node, &nothing, hundredths);
+    fill_hand(node, &hand);
+    return worth_of(value, node, &nothing, &hand);
 }
 
 /* Is there room, cards aside? */
@@ -394,26 +407,26 @@ value_fits(const struct value_node *node, const struct shape *shape)
 /* The best card for a share: each amount of free milli is tried once. */
 static double
 worth_with_share(const struct value *value, const struct value_node *node,
-                 const struct shape *shape, uint8_t *hundredths,
-                 int *card_out)
+                 const struct shape *shape, struct hand *hand, int *card_out)
 {
     double best = VALUE_NONE;
 
-    for (int i = 0; i < node->cards; i++) {
-        uint8_t was = hundredths[i];
-        bool seen = node->free[i] < shape->milli;
+    for (size_t i = 0; i < hand->count; i++) {
+        uint8_t card = hand->cards[i], was = hand->hundredths[card];
+        int64_t free = node->free[card];
+        bool seen = free < shape->milli;
         double after;
 
-        for (int j = 0; j < i && !seen; j++)
-            seen = node->free[j] == node->free[i];
+        for (size_t j = 0; j < i && !seen; j++)
+            seen = node->free[hand->cards[j]] == free;
         if (seen)
             continue;
-        hundredths[i] = (uint8_t)((node->free[i] - shape->milli) / 10);
-        after = worth_of(value, node, shape, hundredths);
-        hundredths[i] = was;
+        hand->hundredths[card] = (uint8_t)((free - shape->milli) / 10);
+        after = worth_of(value, node, shape, hand);
+        hand->hundredths[card] = was;
         if (after > best) {
             best = after;
-            *card_out = i;
+            *card_out = card;
         }
     }
     return best;
@@ -421,32 +434,32 @@ worth_with_share(const struct value *value, const struct value_node *node,
 
 static double
 worth_with_whole(const struct value *value, const struct value_node *node,
-                 const struct shape *shape, uint8_t *hundredths)
+                 const struct shape *shape, struct hand *hand)
 {
     int64_t left = shape->cards;
 
-    for (int i = 0; i < node->cards && left > 0; i++)
-        if (hundredths[i] == 100) {
-            hundredths[i] = 0;
+    for (size_t i = 0; i < hand->count && left > 0; i++)
+        if (hand->hundredths[hand->cards[i]] == 100) {
+            hand->hundredths[hand->cards[i]] = 0;
             left--;
         }
-    return left > 0 ? VALUE_NONE : worth_of(value, node, shape, hundredths);
+    return left > 0 ? VALUE_NONE : worth_of(value, node, shape, hand);
 }
 
 double
 value_gain(const struct value *value, const struct value_node *node,
            double before, const struct shape *shape, int *card_out)
 {
-    uint8_t hundredths[VALUE_CARDS];
+    struct hand hand;
     double after;
 
     *card_out = 0;
     if (!has_rest(node, shape))
         return VALUE_NONE;
-    fill_hundredths(node, hundredths);
+    fill_hand(node, &hand);
     after = shape_is_share(shape)
-                ? worth_with_share(value, node, shape, hundredths, card_out)
-                : worth_with_whole(value, node, shape, hundredths);
+                ? worth_with_share(value, node, shape, &hand, card_out)
+                : worth_with_whole(value, node, shape, &hand);
     return after > VALUE_NONE ? after - before : VALUE_NONE;
 }
 
