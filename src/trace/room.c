@@ -63,13 +63,14 @@ row_of(const struct need_table *table, size_t words, int64_t free)
 {
     size_t low = 0, count = table->count;
 
-    while (count > 0) {
-        size_t half = (count + 1) / 2;
-        bool more = table->needs[low + half - 1] <= free;
+    /* Always as many steps: what cannot be foreseen is no branch. */
+    while (count > 1) {
+        size_t half = count / 2;
 
-        low += more ? half : 0;
-        count = more ? count - half : half - 1;
+        low += half * (table->needs[low + half - 1] <= free);
+        count -= half;
     }
+    low += count > 0 && table->needs[low] <= free;
     return &table->rows[low * words];
 }
 
