@@ -29,7 +29,8 @@ struct index {
     struct tree *trees;
     uint64_t *made; /* classes whose tree holds all scores but those owed */
     /* By site, two sets side by side: the classes that fit there, and those
-     * to which it is owed. */
+     * to which it is owed: its leaf there is not the score.  It is in the
+     * class's list then, or counts as good as a site can be. */
     uint64_t *sets;
     uint64_t *scratch; /* a set */
     uint32_t *asked;   /* sites, and their scores */
@@ -200,6 +201,31 @@ is_fit(const struct index *index, uint32_t class, uint32_t site)
     return (fits_of(index, site)[class / 64] >> class % 64 & 1) != 0;
 }
 
+static bool
+is_owed(const struct index *index, uint32_t class, uint32_t site)
+{
+    return (owed_of(index, site)[class / 64] >> class % 64 & 1) != 0;
+}
+
+/* The leaves of index->asked[0 .. count - 1] go to index->answers: scores, or
+ * what is owed until it matters. */
+static void
+answer(struct index *index, uint32_t class, size_t count)
+{
+    float most = index->view.most(index->data, class);
+
+    if (most <= INDEX_NO) {
+        index->view.score(index->data, class, index->asked, count,
+                          index->answers);
+        return;
+    }
+    for (size_t i = 0; i < count; i++) {
+        owed_of(index, index->asked[i])[class / 64] |= (uint64_t)1
+                                                       << class % 64;
+        index->answers[i] = most;
+    }
+}
+
 static void
 build(struct index *index, struct tree *tree, uint32_t class)
 {
@@ -212,8 +238,7 @@ build(struct index *index, struct tree *tree, uint32_t class)
     for (uint32_t s = 0; s < index->sites; s++)
         if (is_fit(index, class, s))
             index->asked[count++] = s;
-    index->view.score(index->data, class, index->asked, count,
-                      index->answers);
+    answer(index, class, count);
     for (size_t i = 0; i < count; i++)
         tree->scores[index->asked[i]] = index->answers[i];
     count = index->sites;
@@ -226,8 +251,14 @@ build(struct index *index, struct tree *tree, uint32_t class)
     index->made[class / 64] |= (uint64_t)1 << class % 64;
 }
 
-/* Scores what is owed.  Sites lie far apart in memory, so what comes next is
- * fetched ahead. */
+static void
+settle(struct index *index, uint32_t class, uint32_t site)
+{
+    owed_of(index, site)[class / 64] &= ~((uint64_t)1 << class % 64);
+}
+
+/* Looks at what is in the list.  Sites lie far apart in memory, so what comes
+ * next is fetched ahead. */
 static void
 pay(struct index *index, struct tree *tree, uint32_t class)
 {
@@ -239,7 +270,7 @@ pay(struct index *index, struct tree *tree, uint32_t class)
         if (i + AHEAD < tree->owed_count)
             __builtin_prefetch(fits_of(index, tree->owed[i + AHEAD]));
         __builtin_prefetch(&tree->scores[site]);
-        owed_of(index, site)[class / 64] &= ~((uint64_t)1 << class % 64);
+        settle(index, class, site);
         if (is_fit(index, class, site))
             index->asked[count++] = site;
         else
@@ -248,44 +279,68 @@ pay(struct index *index, struct tree *tree, uint32_t class)
     for (size_t i = 0; i < tree->owed_count - count; i++)
         set(index, tree, tree->owed[i], INDEX_NO);
     tree->owed_count = 0;
-    index->view.score(index->data, class, index->asked, count,
-                      index->answers);
+    answer(index, class, count);
     for (size_t i = 0; i < count; i++)
         set(index, tree, index->asked[i], index->answers[i]);
 }
 
-/* Brings the tree of a class up to date. */
-static const struct tree *
-follow(struct index *index, uint32_t class)
+/* The first site whose leaf is at least that; there is one. */
+static uint32_t
+first(const struct index *index, const struct tree *tree, double least)
 {
-    struct tree *tree = &index->trees[class];
+    size_t at = 0;
 
-    if ((index->made[class / 64] >> class % 64 & 1) == 0)
-        build(index, tree, class);
-    else
-        pay(index, tree, class);
-    return tree;
-}
-
-uint32_t
-index_find(struct index *index, uint32_t class, double slack)
-{
-    const struct tree *tree = follow(index, class);
-    size_t l = index->level_count - 1, at = 0;
-    float best = tree->scores[index->starts[l]];
-    double least = (double)best - slack;
-
-    assert(class < index->classes);
-    if (best <= INDEX_NO)
-        return INDEX_NONE;
-    if (least <= (double)INDEX_NO)
-        least = (double)best;
-    while (l > 0) {
-        const float *below = &tree->scores[index->starts[--l]];
+    for (size_t l = index->level_count - 1; l > 0; l--) {
+        const float *below = &tree->scores[index->starts[l - 1]];
 
         at *= FAN;
         while ((double)below[at] < least)
             at++;
     }
     return (uint32_t)at;
+}
+
+static float
+best(const struct index *index, const struct tree *tree)
+{
+    return tree->scores[index->starts[index->level_count - 1]];
+}
+
+/* The first site at most slack below the best leaf, which is its score. */
+static uint32_t
+find(struct index *index, struct tree *tree, uint32_t class, double slack)
+{
+    for (;;) {
+        double least = (double)best(index, tree) - slack;
+        uint32_t site;
+        float score = INDEX_NO;
+
+        if (best(index, tree) <= INDEX_NO)
+            return INDEX_NONE;
+        if (least <= (double)INDEX_NO)
+            least = (double)best(index, tree);
+        site = first(index, tree, least);
+        if (!is_owed(index, class, site))
+            return site;
+        settle(index, class, site);
+        if (is_fit(index, class, site))
+            index->view.score(index->data, class, &site, 1, &score);
+        set(index, tree, site, score);
+    }
+}
+
+uint32_t
+index_find(struct index *index, uint32_t class, double slack)
+{
+    struct tree *tree = &index->trees[class];
+
+    assert(class < index->classes);
+    if ((index->made[class / 64] >> class % 64 & 1) == 0)
+        build(index, tree, class);
+    else if (tree->owed_count > 0)
+        pay(index, tree, class);
+    /* The best leaf first: only then it is known what is near to it. */
+    if (slack > 0)
+        (void)find(index, tree, class, 0);
+    return find(index, tree, class, slack);
 }

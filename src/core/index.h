@@ -12,8 +12,9 @@
  * A site that changes is noted for the classes that fit there, or did before;
  * it is scored again when such a class is asked for.  So a change costs what
  * it concerns: in a full cluster few classes fit on a site, and a class that
- * is never asked for costs nothing.  What is found is what a scan of all sites
- * finds.
+ * is never asked for costs nothing.  Where it is known how high the scores of a
+ * class are at most, a site counts as that good until it would be taken.  What
+ * is found is what a scan of all sites finds.
  */
 
 struct index;
@@ -28,6 +29,8 @@ struct index_view {
     /* Sets bit c % 64 of fits[c / 64] for each class c that may have a place
      * on the site, and clears the others. */
     void (*fit)(void *data, uint32_t site, uint64_t *fits);
+    /* No score of the class is higher; INDEX_NO: that is not known. */
+    float (*most)(void *data, uint32_t class);
     /* The scores of sites for a class that fits on all of them. */
     void (*score)(void *data, uint32_t class, const uint32_t *sites,
                   size_t count, float *scores);

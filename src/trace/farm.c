@@ -74,6 +74,18 @@ score(void *data, uint32_t class, const uint32_t *sites, size_t count,
     }
 }
 
+/* Work without cards leaves a node worth what it was, at most. */
+static float
+most(void *data, uint32_t class)
+{
+    const struct farm *farm = data;
+
+    return farm->settings->policy == RUN_VALUE &&
+                   farm->trace->classes[class].cards == 0
+               ? 0
+               : INDEX_NO;
+}
+
 static void
 forget_scores(struct farm *farm)
 {
@@ -123,7 +135,7 @@ farm_init(struct farm *farm, const struct openb_cluster *cluster,
           const struct openb_trace *trace, const uint32_t *order,
           const struct run_settings *settings)
 {
-    const struct index_view view = { .fit = fit, .score = score };
+    const struct index_view view = { .fit = fit, .most = most, .score = score };
     size_t count = cluster->count;
 
     *farm = (struct farm){ .settings = settings,
