@@ -16,7 +16,7 @@ is_passed(enum kind kind, uint32_t between)
                between == KIND_PROJECT;
     if (kind == KIND_ALARM)
         return between != KIND_TENANT;
-    if (kind == KIND_CARD)
+    if (kind == KIND_CARD || kind == KIND_MAINTENANCE)
         return between == KIND_POOL || between == KIND_NODE;
     return between == KIND_UNIT;
 }
@@ -38,7 +38,7 @@ static bool
 lies_deeper(enum kind kind)
 {
     return kind == KIND_PROJECT || kind == KIND_UNIT || kind == KIND_NODE ||
-           kind == KIND_CARD;
+           kind == KIND_CARD || kind == KIND_MAINTENANCE;
 }
 
 /* A name below parent; deeper ones only when there is a single one. */

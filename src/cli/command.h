@@ -11,7 +11,7 @@
     X(set_quota) X(raise_quota) X(request_quota) X(request_class)               \
     X(request_priority) X(request_reservation) X(approve_request)             \
     X(deny_request) X(withdraw_request) X(list_of)                             \
-    X(create_key) X(create_jointoken)                            \
+    X(create_key) X(create_jointoken) X(create_reservation) X(create_maintenance)                            \
     X(submit) X(cancel) X(hold) X(release) X(release_workload) X(wait)        \
     X(logs) X(explain) X(what_if) X(advise) X(queue)                                    \
     X(cards) X(bindings) X(usage) X(cost)                                     \

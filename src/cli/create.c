@@ -12,7 +12,8 @@ static bool
 is_nameless(enum kind kind)
 {
     return kind == KIND_GRANT || kind == KIND_QUOTA || kind == KIND_CEILING ||
-           kind == KIND_DENY || kind == KIND_PRICE;
+           kind == KIND_DENY || kind == KIND_PRICE ||
+           kind == KIND_COMMITMENT;
 }
 
 static int

@@ -11,7 +11,8 @@
 static const struct {
     const char *option, *field;
 } texts[] = { { "pool", "pool" }, { "class", "class" },
-              { "every", "every" } };
+              { "every", "every" }, { "policy", "policy" },
+              { "reason", "reason" } };
 static const struct {
     const char *option, *field;
 } times[] = { { "from", "from_ms" }, { "to", "to_ms" },
@@ -32,7 +33,9 @@ read_body(const struct cli *cli, json_t *body, struct error *err)
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
         const char *text = cli_option(cli, texts[i].option);
 
-        if (text != NULL)
+        /* For a maintenance the pool is where it lies. */
+        if (text != NULL &&
+            (strcmp(texts[i].option, "pool") != 0 || cli_has(cli, "cards")))
             (void)json_object_set_new(body, texts[i].field,
                                       json_string(text));
     }
@@ -50,20 +53,37 @@ read_body(const struct cli *cli, json_t *body, struct error *err)
 }
 
 static int
-create_reservation(struct cli *cli, struct error *err)
+create(struct cli *cli, enum kind kind, struct error *err)
 {
     struct client_call call = { .method = "POST" };
     scoped_json body = json_object();
     scoped_json answer = NULL;
 
     if (read_body(cli, body, err) != 0 ||
-        place_collection(cli, KIND_RESERVATION, &call.path, err) != 0)
+        place_collection(cli, kind, &call.path, err) != 0)
         return -1;
     call.body = body;
     if (client_send(cli, &call, &answer, err) != 0)
         return -1;
-    output_done(cli, "reservation", cli->words[0], "created", answer);
+    output_done(cli, schema_get(kind)->name, cli->words[0], "created",
+                answer);
     return 0;
+}
+
+static int
+create_reservation(struct cli *cli, struct error *err)
+{
+    return create(cli, KIND_RESERVATION, err);
+}
+
+static int
+create_maintenance(struct cli *cli, struct error *err)
+{
+    if (cli_has(cli, "node") || cli_has(cli, "pool"))
+        return create(cli, KIND_MAINTENANCE, err);
+    (void)error_set(err, ERROR_INVALID, "--node or --pool is needed");
+    return error_help(err, "a maintenance is planned for one node, or for all "
+                           "nodes of a pool");
 }
 
 static const struct command_option options[] = {
@@ -96,4 +116,35 @@ const struct command command_create_reservation = {
     .words_min = 1,
     .words_max = 1,
     .run = create_reservation,
+};
+
+static const struct command_option maintenance_options[] = {
+    { "node", 0, "NODE", "of this node" },
+    { "pool", 0, "POOL", "or of all nodes of this pool" },
+    { "from", 0, "TIME", "the window begins; default: now" },
+    { "to", 0, "TIME", "and ends, not included" },
+    { "every", 0, "day|week", "again each day or week (UTC)" },
+    { "until", 0, "TIME", "no window begins from then on" },
+    { "policy", 0, "preempt|finish",
+      "preemptible work gets notice (default), or ends by itself" },
+    { "lend", 0, NULL, "preemptible work may run into it" },
+    { "reason", 'r', "TEXT", "why" },
+    { 0 },
+};
+
+const struct command command_create_maintenance = {
+    .verb = "create",
+    .noun = "maintenance",
+    .words = "NAME",
+    .help = "Plan the maintenance of a node or a pool.",
+    .more = "Times are RFC 3339, now, or +2h from now. For example:\n"
+            "  bulkhead create maintenance firmware --node n1 --from +1d "
+            "--to +26h --reason \"new firmware\"\n"
+            "No work is put there that would run into the window; `bulkhead "
+            "get maintenances` lists\nthem, `bulkhead delete maintenance "
+            "NAME --node NODE` ends one.",
+    .options = maintenance_options,
+    .words_min = 1,
+    .words_max = 1,
+    .run = create_maintenance,
 };

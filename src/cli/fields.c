@@ -106,7 +106,8 @@ fields_read(const struct cli *cli, enum kind kind, int first, json_t *body,
         if (word[size] != '=' || size == 0)
             return error_set(err, ERROR_INVALID,
                              "\"%.60s\" is not FIELD=VALUE", word);
-        if (kind == KIND_PRICE && strcmp(name, "price") == 0) {
+        if ((kind == KIND_PRICE || kind == KIND_COMMITMENT) &&
+            strcmp(name, "price") == 0) {
             if (fields_nano(word + size + 1, &nano, err) != 0)
                 return error_prefix(err, "price");
             (void)json_object_set_new(body, "nano", json_integer(nano));

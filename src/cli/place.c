@@ -49,7 +49,11 @@ levels_of(enum kind kind)
     case KIND_PRICE:
     case KIND_TENANT:
     case KIND_JOINTOKEN:
+    case KIND_MAINTENANCE:
+    case KIND_REQUIREMENT:
         return LEVEL_PLATFORM;
+    case KIND_COMMITMENT:
+        return LEVEL_TENANT;
     case KIND_APIKEY:
     case KIND_SESSION:
         return LEVEL_PLATFORM | LEVEL_TENANT | LEVEL_PROJECT;
@@ -182,8 +186,11 @@ middle_path(const struct cli *cli, enum kind kind, struct buffer *path,
         return middle(cli, "pools", "pool", path, err);
     if (kind == KIND_NODE && cli_option(cli, "pool") != NULL)
         return middle(cli, "pools", "pool", path, err);
-    if (kind == KIND_CARD && cli_option(cli, "node") != NULL)
+    if ((kind == KIND_CARD || kind == KIND_MAINTENANCE) &&
+        cli_option(cli, "node") != NULL)
         return middle(cli, "nodes", "node", path, err);
+    if (kind == KIND_MAINTENANCE && cli_option(cli, "pool") != NULL)
+        return middle(cli, "pools", "pool", path, err);
     if (kind == KIND_INSTANCE)
         return middle(cli, "workloads", "workload", path, err);
     if (kind == KIND_APIKEY && account)

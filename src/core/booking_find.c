@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/booking.h"
 #include "core/lifecycle.h"
+#include "core/maintenance.h"
 #include "core/timeline.h"
 #include "core/usage.h"
 
@@ -155,29 +156,71 @@ time_of(const struct search *search, size_t ends)
     return end_ms > search->given_back_ms ? end_ms : search->given_back_ms;
 }
 
+/* Does work of that span that starts there run into a planned maintenance? */
+static bool
+meets_maintenance(const struct search *search,
+                  const struct booking_plan *plan, int64_t end_ms)
+{
+    for (size_t i = 0; i < plan->placement.count; i++) {
+        const struct site *site =
+            &search->estate->sites[plan->placement.seats[i].site];
+
+        if (end_ms > site->stops_ms[0] || end_ms > site->stops_ms[1])
+            return true;
+    }
+    return false;
+}
+
+static bool
+find_once(struct search *search, struct booking_plan *plan)
+{
+    struct placement placement = { 0 };
+    size_t ends = fewest_ends(search, &placement);
+
+    *plan = (struct booking_plan){ .pool = search->ask->demand->pool };
+    if (ends != SIZE_MAX) {
+        plan->from_ms = time_of(search, ends);
+        plan->placement = placement;
+    }
+    /* What its own limits hold back keeps no cards from others. */
+    if (!search->ask->open && plan->from_ms == 0) {
+        plan->placement = (struct placement){ 0 };
+        return fits_after(search, search->count, NULL);
+    }
+    return ends != SIZE_MAX;
+}
+
+/* The later it starts, the more nodes have a maintenance in its way: those are
+ * left out and it is looked again. */
+#define TRIES_MAX 4
+
 bool
 booking_find(struct estate *estate, const struct booking_ask *ask,
              struct arena *arena, struct booking_plan *plan_out)
 {
-    struct search search = { .estate = estate, .ask = ask, .arena = arena };
-    struct placement placement = { 0 };
-    size_t ends;
+    const struct world *world = estate->world;
+    struct place_request request = *ask->request;
+    struct booking_ask own = *ask;
+    struct search search = { .estate = estate, .ask = &own, .arena = arena };
+    int64_t span_ms = maintenance_span_ms(world, ask->workload);
 
+    own.request = &request;
     ledger_copy(&search.balance, ask->promised, arena);
     ledger_merge(&search.balance, &estate->leaving);
     list_endings(&search);
-    *plan_out = (struct booking_plan){ .pool = ask->demand->pool };
-    ends = fewest_ends(&search, &placement);
-    if (ends != SIZE_MAX) {
-        plan_out->from_ms = time_of(&search, ends);
-        plan_out->placement = placement;
+    for (int i = 0; i < TRIES_MAX; i++) {
+        int64_t end_ms;
+
+        if (!find_once(&search, plan_out))
+            return false;
+        end_ms = timeline_after(plan_out->from_ms, span_ms);
+        if (plan_out->from_ms == 0 ||
+            !meets_maintenance(&search, plan_out, end_ms))
+            return true;
+        request.ends_ms[PLACE_FUTURE] = request.loans_ms[PLACE_FUTURE] =
+            maintenance_round(world, end_ms);
     }
-    /* What its own limits hold back keeps no cards from others. */
-    if (!ask->open && plan_out->from_ms == 0) {
-        plan_out->placement = (struct placement){ 0 };
-        return fits_after(&search, search.count, NULL);
-    }
-    return ends != SIZE_MAX;
+    return false;
 }
 
 /* --- room, and the objects --- */

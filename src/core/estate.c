@@ -251,6 +251,18 @@ note_tenant(struct estate *estate, struct ref tenant)
             mark_site(estate, (uint32_t)i);
 }
 
+/* Of a node, or of all nodes of a pool. */
+static void
+note_maintenance(struct estate *estate, struct ref parent)
+{
+    if (parent.kind == KIND_NODE)
+        mark_site(estate, estate_site(estate, parent));
+    else
+        for (size_t i = 0; i < estate->site_count; i++)
+            if (ref_equal(estate->sites[i].pool, parent))
+                mark_site(estate, (uint32_t)i);
+}
+
 static void
 mark_all(struct estate *estate)
 {
@@ -286,6 +298,9 @@ estate_note(struct estate *estate, const struct trail_step *step)
         break;
     case KIND_CARD:
         mark_site(estate, estate_site(estate, step->parent));
+        break;
+    case KIND_MAINTENANCE:
+        note_maintenance(estate, step->parent);
         break;
     case KIND_INSTANCE:
         note_instance(estate, step->ref);

@@ -39,6 +39,7 @@ struct part {
     int health, handover;   /* as the card says */
     bool missing, foreign;
     uint64_t model; /* digest of vendor and model */
+    uint64_t driver; /* and of the driver's version */
     struct ref last_tenant;
     struct ref tenant;      /* of the live bindings, or none */
     struct ref hold_tenant; /* of the holds, or none */
@@ -60,6 +61,10 @@ struct site {
     bool fresh; /* its lease is not over */
     int64_t cpu_milli, memory_mib; /* of the node */
     uint64_t leaf; /* a digest of its name; 0: none */
+    uint64_t facts; /* and of what its agent says of it */
+    /* Planned maintenance: when the next window begins that lends nothing,
+     * and that lends (maintenance.h). */
+    int64_t stops_ms[2];
     int64_t used_cpu, used_memory;
     int64_t held_cpu, held_memory; /* that nominated work will need */
     int64_t leaving_cpu, leaving_memory;

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "core/estate_private.h"
+#include "core/maintenance.h"
 
 /* Sites: what is free on a node, derived from its objects as a whole. */
 
@@ -74,6 +75,14 @@ leaf_of(const struct node *node)
                : 0;
 }
 
+static uint64_t
+hash_of(const char *text)
+{
+    static const struct hash_key any = { 0, 0 };
+
+    return text != NULL ? hash_bytes(&any, text, strlen(text)) : 0;
+}
+
 static void
 derive_part(const struct estate *estate, uint32_t number, size_t first,
             struct part *parts, size_t at)
@@ -83,6 +92,7 @@ derive_part(const struct estate *estate, uint32_t number, size_t first,
 
     part->memory_mib = card->memory_mib;
     part->model = model_of(card);
+    part->driver = hash_of(card->driver);
     part->site = number;
     part->island = (uint32_t)(first + at);
     part->health = card->health;
@@ -357,7 +367,8 @@ part_is_better(const struct part *old, const struct part *new)
            (new->handover == HANDOVER_FAILED) != failed ||
            new->missing != old->missing || new->foreign != old->foreign ||
            new->memory_mib != old->memory_mib || new->island != old->island ||
-           new->model != old->model || cut_is_better(&old->cut, &new->cut) ||
+           new->model != old->model || new->driver != old->driver ||
+           cut_is_better(&old->cut, &new->cut) ||
            (is_open(new) && suits_others(old, new));
 }
 
@@ -365,7 +376,7 @@ static bool
 is_other_shape(const struct part *old, const struct part *new)
 {
     return new->memory_mib != old->memory_mib || new->model != old->model ||
-           new->island != old->island;
+           new->driver != old->driver || new->island != old->island;
 }
 
 /* A node's CPU and memory make nothing better without a card: one that is open
@@ -415,7 +426,10 @@ site_is_better(const struct site *old, const struct site *new,
     return has_more(old, new, parts) || has_others(old, new) ||
            new->state != old->state || new->fresh != old->fresh ||
            new->cpu_milli != old->cpu_milli ||
-           new->memory_mib != old->memory_mib || new->leaf != old->leaf;
+           new->memory_mib != old->memory_mib || new->leaf != old->leaf ||
+           new->facts != old->facts ||
+           new->stops_ms[0] > old->stops_ms[0] ||
+           new->stops_ms[1] > old->stops_ms[1];
 }
 
 /* Could it concern whoever has something there?  What others take was there
@@ -426,6 +440,9 @@ is_other_itself(const struct site *old, const struct site *new)
     return new->state != old->state || new->fresh != old->fresh ||
            new->cpu_milli != old->cpu_milli ||
            new->memory_mib != old->memory_mib || new->leaf != old->leaf ||
+           new->facts != old->facts ||
+           new->stops_ms[0] != old->stops_ms[0] ||
+           new->stops_ms[1] != old->stops_ms[1] ||
            new->used_cpu + new->held_cpu < old->used_cpu + old->held_cpu ||
            new->used_memory + new->held_memory <
                old->used_memory + old->held_memory ||
@@ -451,7 +468,7 @@ replace(struct estate *estate, uint32_t number, struct ref pool,
     bool other = forced || memcmp(site, next, sizeof(*next)) != 0;
     bool shape = forced || site->cpu_milli != next->cpu_milli ||
                  site->memory_mib != next->memory_mib ||
-                 site->leaf != next->leaf;
+                 site->leaf != next->leaf || site->facts != next->facts;
     uint64_t touched = forced                        ? ~UINT64_C(0)
                        : is_other_itself(site, next) ? ESTATE_ITSELF
                                                      : 0;
@@ -500,6 +517,9 @@ estate_site_derive(struct estate *estate, uint32_t number,
         next.state = node->state;
         next.cpu_milli = node->cpu_milli;
         next.leaf = leaf_of(node);
+        next.facts =
+            hash_of(node->facts != NULL ? node->facts->bytes : NULL);
+        maintenance_stops(estate->world, ref, next.stops_ms);
         next.memory_mib = node->memory_mib;
         next.used_cpu = node->used_cpu_milli;
         next.used_memory = node->used_memory_mib;

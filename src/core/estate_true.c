@@ -40,7 +40,7 @@ same_part(const struct part *a, const struct part *b, const struct site *at_a,
 #define SAME(member) (left.member == right.member)
     return SAME(memory_mib) && SAME(island) && SAME(health) &&
            SAME(handover) && SAME(missing) && SAME(foreign) &&
-           SAME(model) &&
+           SAME(model) && SAME(driver) &&
            SAME(used_milli) && SAME(used_memory_mib) && SAME(held_milli) &&
            SAME(held_memory_mib) && SAME(leaving_milli) &&
            SAME(leaving_memory_mib) && SAME(gain_milli) &&
@@ -58,7 +58,8 @@ same_site(const struct site *a, const struct site *b)
 {
 #define SAME(member) (a->member == b->member)
     return SAME(count) && SAME(state) && SAME(fresh) && SAME(cpu_milli) &&
-           SAME(leaf) &&
+           SAME(leaf) && SAME(facts) && SAME(stops_ms[0]) &&
+           SAME(stops_ms[1]) &&
            SAME(memory_mib) && SAME(used_cpu) && SAME(used_memory) &&
            SAME(held_cpu) && SAME(held_memory) && SAME(leaving_cpu) &&
            SAME(leaving_memory) && SAME(shared) && SAME(secluded_more) &&

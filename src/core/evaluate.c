@@ -5,6 +5,7 @@
 
 #include "core/alternative.h"
 #include "core/cut.h"
+#include "core/maintenance.h"
 #include "core/queue.h"
 #include "core/shortage.h"
 #include "core/timeline.h"
@@ -557,7 +558,8 @@ look_again(struct look *look, int64_t at_ms)
 {
     struct outlook *outlook = look->outlook;
 
-    if (outlook->due_ms == 0 || at_ms < outlook->due_ms)
+    if (at_ms != TIMELINE_NEVER &&
+        (outlook->due_ms == 0 || at_ms < outlook->due_ms))
         outlook->due_ms = at_ms;
 }
 
@@ -607,6 +609,8 @@ look_out(struct look *look)
     for (size_t i = 0; i < look->pool_count; i++)
         outlook->pools |= UINT64_C(1) << (look->pools[i].index % 64);
     look_at_limits(look);
+    look_again(look, maintenance_look_ms(world, look->workload,
+                                         look->estate->now_ms));
     /* What is on loan from it is called in when it is time. */
     if (look->booked || outlook->timed)
         look_again(look, look->estate->now_ms + EVALUATE_LOOK_MS);

@@ -299,11 +299,16 @@ trial_add_cards(struct trial *trial, const struct spot *spot, int64_t cards)
     const struct workload *workload =
         world_workload(trial->world, trial->workload);
     const struct class *class = world_class(trial->world, spot->class);
+    struct need list[REQUIRE_MAX];
+    scoped_buffer facts = { 0 };
+    uint64_t digest;
+    size_t needs;
     struct changes *changes = trial_begin(trial);
     struct node *node =
         change_create(changes, KIND_NODE, spot->pool, "what-if-node");
     struct ref ref = node->object.self;
 
+    needs = require_list(trial->world, workload, list, &digest);
     node->cpu_milli = workload->cpu_milli * workload->instances;
     node->memory_mib = workload->memory_mib * workload->instances;
     for (int64_t i = 0; i < cards; i++) {
@@ -318,7 +323,10 @@ trial_add_cards(struct trial *trial, const struct spot *spot, int64_t cards)
         card->memory_mib = class->min_memory_mib > class->memory_mib
                                ? class->min_memory_mib
                                : class->memory_mib;
+        buffer_clear(&facts);
+        require_fulfil(list, needs, &facts, card);
     }
+    change_doc(changes, &node->facts, buffer_text(&facts));
     world_apply(trial->world, changes);
     world_touch_node(trial->world, ref, trial->now_ms);
 }

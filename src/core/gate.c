@@ -6,13 +6,17 @@
 
 #include "core/alternative.h"
 #include "core/governance.h"
+#include "core/maintenance.h"
 #include "core/manifest.h"
+#include "core/reservation.h"
+#include "core/timeline.h"
 
 /* A shape that was looked at in this pass. */
 struct shape {
     struct ref pool, class;
     enum topology level;
     int64_t instances, cpu_milli, memory_mib;
+    uint64_t needs; /* a digest */
     int64_t capacity, least_memory;
     bool possible;
     struct shape *next;
@@ -293,12 +297,15 @@ static const struct shape *
 shape_of(struct gate *gate, const struct workload *workload, struct ref pool)
 {
     enum topology level = manifest_topology(workload->spec);
+    struct need needs[REQUIRE_MAX];
     struct shape *shape;
+    uint64_t digest;
+    size_t count = require_list(gate->world, workload, needs, &digest);
 
     for (shape = gate->shapes; shape != NULL; shape = shape->next)
         if (ref_equal(shape->pool, pool) &&
             ref_equal(shape->class, workload->class) &&
-            shape->level == level &&
+            shape->level == level && shape->needs == digest &&
             shape->instances == workload->instances &&
             shape->cpu_milli == workload->cpu_milli &&
             shape->memory_mib == workload->memory_mib)
@@ -307,16 +314,71 @@ shape_of(struct gate *gate, const struct workload *workload, struct ref pool)
     shape->pool = pool;
     shape->class = workload->class;
     shape->level = level;
+    shape->needs = digest;
     shape->instances = workload->instances;
     shape->cpu_milli = workload->cpu_milli;
     shape->memory_mib = workload->memory_mib;
     shape->possible = place_shape(
         gate->world, pool, world_class(gate->world, workload->class), level,
         workload->instances, workload->cpu_milli, workload->memory_mib,
-        &shape->capacity, &shape->least_memory);
+        needs, count, &shape->capacity, &shape->least_memory);
     shape->next = gate->shapes;
     gate->shapes = shape;
     return shape;
+}
+
+/* The need that most cards of the class miss, the first of equals. */
+static size_t
+hardest_need(const struct gate *gate, const struct workload *workload,
+             struct ref pool, const struct need *needs, size_t count,
+             int64_t *missing_out, int64_t *cards_out)
+{
+    const struct class *class = world_class(gate->world, workload->class);
+    size_t hardest = 0;
+
+    *missing_out = -1;
+    for (size_t i = 0; i < count; i++) {
+        int64_t missing =
+            require_missing(gate->world, pool, class, &needs[i], cards_out);
+
+        if (missing > *missing_out) {
+            *missing_out = missing;
+            hardest = i;
+        }
+    }
+    return hardest;
+}
+
+/* Would it be possible if nothing were required?  Then that is why not. */
+static bool
+say_incompatible(const struct gate *gate, const struct workload *workload,
+                 struct ref pool, struct verdict *verdict)
+{
+    const struct class *class = world_class(gate->world, workload->class);
+    struct need needs[REQUIRE_MAX];
+    char text[REQUIRE_TEXT_MAX];
+    int64_t capacity, memory, missing, cards;
+    uint64_t digest;
+    size_t count = require_list(gate->world, workload, needs, &digest);
+    size_t hardest;
+
+    if (count == 0 ||
+        !place_shape(gate->world, pool, class,
+                     manifest_topology(workload->spec), workload->instances,
+                     workload->cpu_milli, workload->memory_mib, NULL, 0,
+                     &capacity, &memory))
+        return false;
+    hardest = hardest_need(gate, workload, pool, needs, count, &missing,
+                           &cards);
+    verdict_set(verdict, WORKLOAD_REJECTED, REASON_COMPATIBILITY,
+                "it needs %s: %" PRId64 " of the %" PRId64
+                " cards of class %s in pool %s do not have it",
+                require_text(text, gate->world, &needs[hardest]), missing,
+                cards, class->object.name,
+                world_pool(gate->world, pool)->object.name);
+    verdict_numbers(verdict, workload->instances, cards - missing,
+                    AMOUNT_NONE);
+    return true;
 }
 
 static bool
@@ -331,6 +393,8 @@ check_shape(struct gate *gate, const struct workload *workload,
 
     if (shape->possible)
         return true;
+    if (shape->needs != 0 && say_incompatible(gate, workload, pool, verdict))
+        return false;
     if (shape->least_memory == 0 &&
         !(class->form == FORM_WHOLE && class->count == 0))
         verdict_set(verdict, WORKLOAD_REJECTED, REASON_SHAPE,
@@ -468,6 +532,45 @@ gate_check(struct gate *gate, const struct workload *workload,
     return false;
 }
 
+static void
+add_needs(const struct gate *gate, const struct workload *workload,
+          struct place_request *request)
+{
+    struct need needs[REQUIRE_MAX], *kept;
+
+    request->need_count = require_list(gate->world, workload, needs,
+                                       &request->needs_digest);
+    if (request->need_count == 0)
+        return;
+    kept = arena_alloc(gate->arena, request->need_count * sizeof(*kept));
+    memcpy(kept, needs, request->need_count * sizeof(*kept));
+    request->needs = kept;
+}
+
+/* How far it reaches if it starts now, or when all that is being stopped has
+ * given back. */
+static void
+add_ends(const struct gate *gate, const struct workload *workload,
+         struct place_request *request)
+{
+    const struct world *world = gate->world;
+    int64_t later_ms = reservation_lead_ms(world);
+    int64_t span_ms, loan_ms;
+
+    if (world_count(world, KIND_MAINTENANCE) == 0)
+        return;
+    span_ms = maintenance_span_ms(world, workload);
+    loan_ms = maintenance_loan_ms(world, workload);
+    for (int when = PLACE_NOW; when <= PLACE_FUTURE; when++) {
+        int64_t now_ms = gate->now_ms + (when == PLACE_NOW ? 0 : later_ms);
+
+        request->ends_ms[when] =
+            maintenance_round(world, timeline_after(now_ms, span_ms));
+        request->loans_ms[when] =
+            maintenance_round(world, timeline_after(now_ms, loan_ms));
+    }
+}
+
 void
 gate_request(const struct gate *gate, const struct workload *workload,
              const struct demand *demand, struct place_request *request_out)
@@ -501,6 +604,8 @@ gate_request(const struct gate *gate, const struct workload *workload,
         manifest_topology(workload->spec) == TOPOLOGY_LEAF;
     request_out->one_island =
         manifest_topology(workload->spec) == TOPOLOGY_ISLAND;
+    add_needs(gate, workload, request_out);
+    add_ends(gate, workload, request_out);
     request_out->bar_count =
         quota_bars(world, demand, gate->promised, !workload->preemptible,
                    request_out->bars);

@@ -6,12 +6,14 @@
 #include <string.h>
 
 #include "core/object.h"
+#include "core/require.h"
 
 #define COMMAND_MAX 256
 #define WORD_MAX 8192
 #define ENV_MAX 256
 #define ENV_VALUE_MAX 16384
 #define PORTS_MAX 16
+#define REQUIRES_MAX 8
 #define PATH_TEXT_MAX 255
 #define SPEC_SIZE_MAX (64 * 1024)
 
@@ -414,6 +416,33 @@ check_topology(const char *base, const json_t *value, json_t *out,
     return 0;
 }
 
+/* {"driver": "550"}: least versions of what node or card say. */
+static int
+check_requires(const char *base, const json_t *value, json_t *out,
+               struct error *err)
+{
+    char pointer[POINTER_MAX], at[POINTER_MAX];
+    const char *fact;
+    json_t *version;
+
+    point(pointer, base, "requires");
+    if (!json_is_object(value) || json_object_size(value) > REQUIRES_MAX)
+        return error_field(err, pointer,
+                           "%s must be an object of at most %d facts", pointer,
+                           REQUIRES_MAX);
+    json_object_foreach((json_t *)(uintptr_t)value, fact, version)
+    {
+        point(at, pointer, fact);
+        if (!require_is_fact(fact))
+            return error_field(err, at, "%s is no fact that can be required",
+                               at);
+        if (check_text(at, version, VERSION_TEXT_MAX - 1, false, err) < 0)
+            return -1;
+    }
+    json_object_set(out, "requires", (json_t *)(uintptr_t)value);
+    return 0;
+}
+
 static int
 check_members(const struct world *world, struct ref project,
               const json_t *spec, const char *pointer, json_t *out,
@@ -438,6 +467,9 @@ check_members(const struct world *world, struct ref project,
     value = json_object_get(spec, "checkpoint");
     if (value != NULL && check_checkpoint(pointer, value, out, err) < 0)
         return -1;
+    value = json_object_get(spec, "requires");
+    if (value != NULL && check_requires(pointer, value, out, err) < 0)
+        return -1;
     value = json_object_get(spec, "topology");
     if (value != NULL && check_topology(pointer, value, out, err) < 0)
         return -1;
@@ -460,7 +492,8 @@ manifest_check(const struct world *world, struct ref project,
 {
     static const char *const keys[] = { "command",    "env",     "volumes",
                                         "ports",      "checkpoint",
-                                        "topology",   "workdir", NULL };
+                                        "topology",   "workdir", "requires",
+                                        NULL };
     scoped_json out = json_object();
     scoped_buffer text = { 0 };
 

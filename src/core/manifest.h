@@ -14,6 +14,8 @@
  *    "ports": [{"name": "http", "port": 8080}],     at most 16
  *    "checkpoint": "/data/checkpoints",             in a writable volume;
  *                                   left out: the first writable volume
+ *    "requires": {"driver": "550"},                 least versions of facts,
+ *                                   core/require.h; at most 8
  *    "workdir": "/data"}
  *
  * Every key is optional but command, no other key is taken.  Volumes belong

@@ -113,6 +113,8 @@ struct node { /* below a pool */
     int64_t refused_tenant; /* number of whose was the first of them */
     bool refused_several;   /* another tenant's was among them */
     struct blob *orphans; /* core/orphan.h; null: none */
+    struct ref maintenance;  /* planned, that it is in now; none: in none */
+    int maintenance_resume; /* the state that it had before */
     /* derived */
     int64_t seen_ms; /* last message; not stored at each heartbeat */
     int64_t used_cpu_milli;
@@ -411,6 +413,8 @@ enum reason {
     REASON_GEOMETRY,    /* queued: free, but no slice of that size fits */
     REASON_APPROVAL,    /* held: its priority needs an approval */
     REASON_GOVERNANCE,  /* gated: its priority class has had its share */
+    REASON_COMPATIBILITY, /* no node or card says what is required */
+    REASON_MAINTENANCE, /* queued: it would run into a planned one */
 };
 struct workload { /* below a project */
     struct object object;
@@ -642,5 +646,7 @@ struct event {
     char target[40];
     bool allowed;
 };
+
+#include "core/model_plan.h"
 
 #endif

@@ -75,6 +75,7 @@ add_card(const struct world *world, struct ref node, const struct card *card,
         uint64_t before[2], island;
         int64_t memory_mib;
         char vendor[sizeof(card->vendor)], model[sizeof(card->model)];
+        char driver[sizeof(card->driver)];
     } of;
 
     memset(&of, 0, sizeof(of));
@@ -83,6 +84,7 @@ add_card(const struct world *world, struct ref node, const struct card *card,
     of.memory_mib = card->memory_mib;
     memcpy(of.vendor, card->vendor, strlen(card->vendor));
     memcpy(of.model, card->model, strlen(card->model));
+    memcpy(of.driver, card->driver, strlen(card->driver));
     hash_wide(&world->key, &of, sizeof(of), &key->cards[0], &key->cards[1]);
 }
 
@@ -94,6 +96,9 @@ keys_of(const struct world *world, const struct node *node,
     type->pool = leaf->pool = node->object.parent;
     type->cpu_milli = node->cpu_milli;
     type->memory_mib = node->memory_mib;
+    if (node->facts != NULL)
+        hash_wide(&world->key, node->facts->bytes, node->facts->size,
+                  &type->cards[0], &type->cards[1]);
     world_each_child(world, KIND_CARD, node->object.self, ref)
         add_card(world, node->object.self, world_card(world, ref), type);
     leaf->leaf = node->leaf[0] != '\0'
@@ -269,6 +274,13 @@ node_type_renew(struct world *world, struct ref ref)
     enter_leaf(world, place, &leaf);
 }
 
+static bool
+same_facts(const struct blob *a, const struct blob *b)
+{
+    return a == b || (a != NULL && b != NULL && a->size == b->size &&
+                      memcmp(a->bytes, b->bytes, a->size) == 0);
+}
+
 bool
 node_type_differs(enum kind kind, const void *old, const void *new)
 {
@@ -278,11 +290,13 @@ node_type_differs(enum kind kind, const void *old, const void *new)
     if (kind == KIND_NODE)
         return node->cpu_milli != other_node->cpu_milli ||
                node->memory_mib != other_node->memory_mib ||
+               !same_facts(node->facts, other_node->facts) ||
                strcmp(node->leaf, other_node->leaf) != 0;
     return kind == KIND_CARD &&
            (card->memory_mib != other_card->memory_mib ||
             strcmp(card->vendor, other_card->vendor) != 0 ||
             strcmp(card->model, other_card->model) != 0 ||
+            strcmp(card->driver, other_card->driver) != 0 ||
             strcmp(card->island, other_card->island) != 0);
 }
 

@@ -8,8 +8,8 @@
  * Which types of nodes does a pool have, and how many are there of each?
  *
  * Nodes are of one type when no request could tell them apart, were both empty
- * and healthy: same pool, CPU and memory, and the same cards in their order
- * (vendor, model, memory, and which of them share an island).  The world keeps
+ * and healthy: same pool, CPU, memory and facts, and the same cards in their
+ * order (vendor, model, driver, memory, and which of them share an island).  The world keeps
  * the types in line with each change, so that whether a request could ever fit
  * is asked of a few types and not of all nodes.
  */

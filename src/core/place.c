@@ -11,8 +11,8 @@ const char *
 place_filter_text(enum place_filter filter)
 {
     static const char *const names[FILTER_COUNT] = {
-        "node-state", "lease", "pinned", "neighbour", "class", "quota",
-        "health", "foreign", "handover", "partition", "held", "used",
+        "node-state", "lease", "pinned", "neighbour", "maintenance", "class",
+        "compatibility", "quota", "health", "foreign", "handover", "partition", "held", "used",
         "geometry", "cpu", "memory",
     };
 

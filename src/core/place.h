@@ -4,6 +4,7 @@
 
 #include "core/estate.h"
 #include "core/manifest.h"
+#include "core/require.h"
 
 /*
  * On which cards could these instances start, all together?
@@ -34,6 +35,12 @@ struct place_request {
     struct ref workload; /* whose failed places are avoided, or none */
     struct quota_bar bars[QUOTA_BARS_MAX]; /* types whose quota is full */
     size_t bar_count;
+    const struct need *needs; /* what node and card must say (require.h) */
+    size_t need_count;
+    uint64_t needs_digest; /* 0: nothing */
+    /* By enum place_when: the end of a start now or later, and what a start
+     * takes that may be told to go; rounded (maintenance.h), 0: no matter. */
+    int64_t ends_ms[2], loans_ms[2];
 };
 
 enum place_when {
@@ -48,7 +55,9 @@ enum place_filter {
     FILTER_LEASE,      /* nothing heard from its agent */
     FILTER_PINNED,     /* the workload's volumes lie elsewhere */
     FILTER_NEIGHBOUR,  /* another tenant on the node */
+    FILTER_MAINTENANCE, /* it would run into a planned one */
     FILTER_CLASS,      /* vendor, model or memory does not match */
+    FILTER_COMPATIBLE, /* node or card is not what is required */
     FILTER_QUOTA,      /* more memory than the quota leaves */
     FILTER_HEALTH,     /* not healthy, or missing */
     FILTER_FOREIGN,    /* a process that the platform did not start */
@@ -104,12 +113,14 @@ int64_t place_memory(const struct class *class, const struct part *part);
 bool place_matches(const struct class *class, const struct card *card);
 
 /* Could the pool's nodes hold all instances when they are empty and healthy,
- * as close together as the level says?
+ * as close together as the level says, on nodes and cards that are what is
+ * needed?
  * capacity_out: instances that fit at most; least_memory_out: memory of the
  * smallest card that matches (0: none does). */
 bool place_shape(const struct world *world, struct ref pool,
                  const struct class *class, enum topology level,
                  int64_t instances, int64_t cpu_milli, int64_t memory_mib,
+                 const struct need *needs, size_t need_count,
                  int64_t *capacity_out, int64_t *least_memory_out);
 
 #endif

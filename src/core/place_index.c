@@ -46,6 +46,7 @@ struct tree {
         char vendor[sizeof(((struct quota *)0)->vendor)];
         char model[sizeof(((struct quota *)0)->model)];
     } bars[QUOTA_BARS_MAX];
+    struct need *needs; /* room for REQUIRE_MAX; NULL: never had any */
     enum place_when when;
     bool begun;
     size_t done; /* sites before it have been looked at; all: it is made */
@@ -489,7 +490,25 @@ same_shape(const struct place_request *a, const struct place_request *b)
            a->card_memory_max == b->card_memory_max &&
            a->one_node == b->one_node && a->one_island == b->one_island &&
            a->exclusive == b->exclusive && same_class(a->class, b->class) &&
+           a->needs_digest == b->needs_digest &&
+           memcmp(a->ends_ms, b->ends_ms, sizeof(a->ends_ms)) == 0 &&
+           memcmp(a->loans_ms, b->loans_ms, sizeof(a->loans_ms)) == 0 &&
            same_bars(a, b);
+}
+
+/* Few shapes need anything: the room is made when it is. */
+static void
+keep_needs(struct place_index *index, struct tree *tree,
+           const struct place_request *request)
+{
+    if (request->need_count == 0)
+        return;
+    if (tree->needs == NULL)
+        tree->needs = arena_alloc(index->estate->arena,
+                                  REQUIRE_MAX * sizeof(*tree->needs));
+    memcpy(tree->needs, request->needs,
+           request->need_count * sizeof(*tree->needs));
+    tree->request.needs = tree->needs;
 }
 
 static void
@@ -537,6 +556,7 @@ tree_of(struct estate *estate, const struct place_request *shape,
     if (estate->budget != NULL && oldest->asked > index->kept)
         return NULL;
     begin(oldest, shape, when);
+    keep_needs(index, oldest, shape);
     oldest->asked = ++index->asked;
     return oldest;
 }

@@ -97,7 +97,7 @@ has_neighbour(const struct site *site, const struct place_request *request)
 
 static enum place_filter
 filter_site(const struct estate *estate, const struct site *site,
-            const struct place_request *request)
+            const struct place_request *request, enum place_when when)
 {
     if (world_node(estate->world, site->node)->state != NODE_SCHEDULABLE)
         return FILTER_NODE_STATE;
@@ -109,6 +109,13 @@ filter_site(const struct estate *estate, const struct site *site,
         return FILTER_PINNED;
     if (has_neighbour(site, request))
         return FILTER_NEIGHBOUR;
+    if (request->ends_ms[when] > site->stops_ms[0] ||
+        request->loans_ms[when] > site->stops_ms[1])
+        return FILTER_MAINTENANCE;
+    if (request->need_count > 0 &&
+        !require_node(request->needs, request->need_count,
+                      world_node(estate->world, site->node)))
+        return FILTER_COMPATIBLE;
     return FILTER_COUNT;
 }
 
@@ -142,6 +149,9 @@ filter_part(const struct estate *estate, const struct part *part,
         (request->class->form == FORM_HARD &&
          cut_profile(part, request->class) == NULL))
         return FILTER_CLASS;
+    if (request->need_count > 0 &&
+        !require_card(request->needs, request->need_count, card))
+        return FILTER_COMPATIBLE;
     if (place_memory(request->class, part) > request->card_memory_max ||
         is_barred(request, card))
         return FILTER_QUOTA;
@@ -298,7 +308,7 @@ place_option_look(const struct estate *estate,
         return;
     tally->nodes++;
     tally->cards += (int64_t)site->count;
-    filter = filter_site(estate, site, request);
+    filter = filter_site(estate, site, request, when);
     if (filter != FILTER_COUNT) {
         tally->out_nodes[filter]++;
         tally->out_cards[filter] += (int64_t)site->count;

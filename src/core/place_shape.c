@@ -14,12 +14,15 @@ least(int64_t a, int64_t b)
 /* What is asked for. */
 struct place_amount {
     int64_t instances, cpu_milli, memory_mib;
+    const struct need *needs;
+    size_t need_count;
 };
 
 /* On the cards of a node, or only those of one of its islands. */
 static int64_t
 empty_fit(const struct world *world, struct ref node, const char *island,
-          const struct class *class, int64_t *least_memory)
+          const struct class *class, const struct place_amount *amount,
+          int64_t *least_memory)
 {
     int64_t fit = 0, matching = 0;
 
@@ -29,6 +32,7 @@ empty_fit(const struct world *world, struct ref node, const char *island,
         if (island != NULL && strcmp(card->island, island) != 0)
             continue;
         if (!place_matches(class, card) ||
+            !require_card(amount->needs, amount->need_count, card) ||
             (class->form == FORM_HARD && cut_empty_room(class, card) == 0))
             continue;
         if (*least_memory == 0 || card->memory_mib < *least_memory)
@@ -50,13 +54,14 @@ empty_fit(const struct world *world, struct ref node, const char *island,
 /* Of the island of the node that takes most. */
 static int64_t
 island_fit(const struct world *world, struct ref node,
-           const struct class *class, int64_t *least_memory)
+           const struct class *class, const struct place_amount *amount,
+           int64_t *least_memory)
 {
     int64_t most = 0;
 
     world_each_child(world, KIND_CARD, node, ref) {
         int64_t fit = empty_fit(world, node, world_card(world, ref)->island,
-                                class, least_memory);
+                                class, amount, least_memory);
 
         if (fit > most)
             most = fit;
@@ -71,10 +76,13 @@ node_fit(const struct world *world, struct ref ref, const struct class *class,
          int64_t *least_memory)
 {
     const struct node *node = world_node(world, ref);
-    int64_t fit = level == TOPOLOGY_ISLAND && class->form == FORM_WHOLE
-                      ? island_fit(world, ref, class, least_memory)
-                      : empty_fit(world, ref, NULL, class, least_memory);
+    int64_t fit;
 
+    if (!require_node(amount->needs, amount->need_count, node))
+        return 0;
+    fit = level == TOPOLOGY_ISLAND && class->form == FORM_WHOLE
+              ? island_fit(world, ref, class, amount, least_memory)
+              : empty_fit(world, ref, NULL, class, amount, least_memory);
     if (amount->cpu_milli > 0)
         fit = least(fit, node->cpu_milli / amount->cpu_milli);
     if (amount->memory_mib > 0)
@@ -157,10 +165,12 @@ types_fit(const struct world *world, struct ref pool,
 bool
 place_shape(const struct world *world, struct ref pool,
             const struct class *class, enum topology level, int64_t instances,
-            int64_t cpu_milli, int64_t memory_mib, int64_t *capacity_out,
+            int64_t cpu_milli, int64_t memory_mib, const struct need *needs,
+            size_t need_count, int64_t *capacity_out,
             int64_t *least_memory_out)
 {
-    const struct place_amount amount = { instances, cpu_milli, memory_mib };
+    const struct place_amount amount = { instances, cpu_milli, memory_mib,
+                                         needs, need_count };
 
     *least_memory_out = 0;
     *capacity_out =

@@ -85,6 +85,7 @@ key_of(const struct world *world, const struct workload *workload,
     key->kind = workload->kind;
     key->grace_ms = workload->grace_ms;
     key->level = manifest_topology(workload->spec);
+    key->needs = require_digest(world, workload);
     if (manifest_volumes(world, workload->spec, &volume, 1) > 0 ||
         (workload->attempt > 0 &&
          workload->recovery == RECOVERY_SAME_POOL) ||

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <string.h>
 
+#include "core/lifecycle.h"
 #include "core/queue_private.h"
 
 /* Whom does an event concern? */
@@ -40,6 +41,15 @@ set_anew(struct queue *queue, struct ref tenant)
 {
     errand_of(queue, tenant.index)->anew = true;
     queue->anew = true;
+}
+
+/* Who was alike may need different things now. */
+static void
+mark_waiting(struct queue *queue)
+{
+    world_each(queue->world, KIND_WORKLOAD, ref)
+        if (lifecycle_is_waiting(world_workload(queue->world, ref)->state))
+            mark(queue, ref);
 }
 
 /* Something was set anew in a tenant, or in the platform for all. */
@@ -96,7 +106,12 @@ queue_note(struct queue *queue, const struct trail_step *step)
         if (step->op != TRAIL_CHANGED)
             mark_all(queue);
         break;
+    case KIND_REQUIREMENT:
+        mark_waiting(queue);
+        mark_all(queue);
+        break;
     case KIND_RESERVATION:
+    case KIND_MAINTENANCE:
         mark_all(queue);
         break;
     case KIND_BOOKING:

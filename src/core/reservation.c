@@ -2,10 +2,12 @@
 #include "core/reservation.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/clock.h"
 #include "core/booking.h"
+#include "core/maintenance.h"
 
 /* --- windows --- */
 
@@ -232,6 +234,49 @@ check_class(const struct changes *changes,
                        class->object.name);
 }
 
+/* Is the node in a planned maintenance in any of its windows? */
+static bool
+is_maintained(const struct world *world, struct ref node,
+              const struct reservation *reservation, int64_t now_ms)
+{
+    int64_t begin_ms, end_ms, at_ms = now_ms;
+
+    if (ref_is_none(world_first_child(world, KIND_MAINTENANCE, node)) &&
+        ref_is_none(world_first_child(world, KIND_MAINTENANCE,
+                                      world_parent(world, node))))
+        return false;
+    while (reservation_window(reservation, at_ms, &begin_ms, &end_ms)) {
+        if (maintenance_meets(world, node, begin_ms, end_ms))
+            return true;
+        at_ms = end_ms;
+    }
+    return false;
+}
+
+/* Milli-cards of the pool that planned maintenances take from it. */
+static int64_t
+maintained_of(const struct changes *changes,
+              const struct reservation *reservation, struct ref class,
+              int64_t now_ms)
+{
+    const struct world *world = changes->world;
+    int64_t cards = 0;
+
+    if (world_count(world, KIND_MAINTENANCE) == 0)
+        return 0;
+    world_each_child(world, KIND_NODE, reservation->pool, node) {
+        if (!is_maintained(world, node, reservation, now_ms))
+            continue;
+        world_each_child(world, KIND_CARD, node, ref) {
+            const struct card *card = world_card(world, ref);
+
+            cards += !card->missing && card->health == HEALTH_HEALTHY &&
+                     card_is_of(world_class(world, class), card);
+        }
+    }
+    return cards * 1000;
+}
+
 static int
 check_scope(const struct changes *changes,
             const struct reservation *reservation, struct ref pool,
@@ -243,19 +288,26 @@ check_scope(const struct changes *changes,
     int64_t reserved = reservation_peak(changes, pool, class, reservation,
                                         now_ms, &at_ms) /
                        1000;
-    int64_t left = healthy - guaranteed - reserved;
-    char when[CLOCK_TEXT_MAX];
+    int64_t maintained =
+        maintained_of(changes, reservation, class, now_ms) / 1000;
+    int64_t left = healthy - maintained - guaranteed - reserved;
+    char when[CLOCK_TEXT_MAX], less[64] = "";
 
     if (reservation->cards <= left)
         return 0;
     clock_format(at_ms, when);
+    if (maintained > 0)
+        (void)snprintf(less, sizeof(less),
+                       ", %" PRId64 " of them in planned maintenance",
+                       maintained);
     return error_set(err, ERROR_QUOTA,
                      "%" PRId64 " cards do not fit at %s: %" PRId64
-                     " are healthy%s, %" PRId64 " are guaranteed to tenants "
+                     " are healthy%s%s, %" PRId64 " are guaranteed to tenants "
                      "and %" PRId64 " reserved then; %" PRId64
                      " can be reserved",
                      reservation->cards, when, healthy,
-                     ref_is_none(pool) ? " in all pools" : "", guaranteed,
+                     ref_is_none(pool) ? " in all pools" : "", less,
+                     guaranteed,
                      reserved, left > 0 ? left : 0);
 }
 

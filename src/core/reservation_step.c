@@ -4,6 +4,7 @@
 #include "base/json.h"
 #include "core/booking.h"
 #include "core/lifecycle.h"
+#include "core/maintenance.h"
 #include "core/usage.h"
 
 /* What time brings to a reservation: see reservation.h. */
@@ -63,6 +64,9 @@ part_fits(const struct choice *choice, const struct part *part)
     node = world_node(world, card->object.parent);
     return ref_equal(node->object.parent, choice->reservation->pool) &&
            node->state == NODE_SCHEDULABLE &&
+           !maintenance_meets(world, node->object.self,
+                              choice->reservation->opens_ms,
+                              choice->reservation->closes_ms) &&
            choice->estate->sites[part->site].fresh &&
            card->health == HEALTH_HEALTHY && !card->missing &&
            !card->foreign && card->handover != HANDOVER_FAILED &&

@@ -67,6 +67,12 @@ rule_create rules_create_reservation;
 rule_update rules_update_reservation;
 rule_delete rules_delete_reservation;
 
+rule_create rules_create_maintenance, rules_create_requirement,
+    rules_create_commitment;
+rule_update rules_update_maintenance, rules_update_requirement,
+    rules_update_commitment;
+rule_delete rules_delete_maintenance, rules_delete_commitment;
+
 rule_create rules_create_serviceaccount, rules_create_apikey,
     rules_create_role, rules_create_grant, rules_create_ceiling,
     rules_create_deny;

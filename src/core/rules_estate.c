@@ -45,6 +45,9 @@ block_work(const struct edit *edit, struct blockers *blockers, struct ref ref)
             ref_equal(request->priority, ref))
             rules_block(edit, blockers, at);
     }
+    world_each(edit->world, KIND_REQUIREMENT, at)
+        if (ref_equal(world_requirement(edit->world, at)->class, ref))
+            rules_block(edit, blockers, at);
     world_each(edit->world, KIND_QUOTA, at) {
         const struct quota *quota = world_quota(edit->world, at);
 
@@ -98,6 +101,7 @@ rules_delete_pool(const struct edit *edit, struct ref ref, struct error *err)
         if (ref_equal(world_booking(edit->world, at)->pool, ref))
             rules_drop(edit->changes, at);
     rules_drop_children(edit->changes, KIND_JOINTOKEN, ref);
+    rules_drop_children(edit->changes, KIND_MAINTENANCE, ref);
     return 0;
 }
 
@@ -125,11 +129,14 @@ rules_update_node(const struct edit *edit, const void *before, void *image,
                   struct error *err)
 {
     const struct node *old = before;
-    const struct node *node = image;
+    struct node *node = image;
 
     (void)edit;
     if (node->state == old->state)
         return 0;
+    /* Whoever sets it by hand takes it out of its planned maintenance. */
+    node->maintenance = (struct ref){ 0 };
+    node->maintenance_resume = NODE_SCHEDULABLE;
     if (node->state == NODE_LOST)
         return error_field(err, "/state",
                            "a node is lost when its lease is over, not "

@@ -9,6 +9,7 @@
 #include "core/expect.h"
 #include "core/grow.h"
 #include "core/lifecycle.h"
+#include "core/maintenance.h"
 #include "core/place_index.h"
 #include "core/queue.h"
 #include "core/reservation.h"
@@ -96,8 +97,8 @@ schedule_what_text(enum schedule_what what)
 {
     static const char *const names[] = { "nothing", "reason", "assign",
                                          "nominate", "expire", "stop",
-                                         "book", "cut", "reserve", "retire",
-                                         "learn", "grow" };
+                                         "book", "cut", "reserve", "maintain",
+                                         "retire", "learn", "grow" };
 
     return names[what];
 }
@@ -429,12 +430,14 @@ step_overdue(struct scheduler *scheduler, struct changes *changes,
     }
 }
 
-/* Reservations are few: all of them are looked at when anything happened. */
+/* Reservations and planned maintenances are few: all of them are looked at
+ * when anything happened. */
 static bool
-step_reservations(struct scheduler *scheduler, struct changes *changes)
+step_plans(struct scheduler *scheduler, struct changes *changes)
 {
     const struct world *world = changes->world;
     int64_t now_ms = changes->context.now_ms;
+    struct ref ref = { 0 };
     size_t victims = 0;
 
     if (scheduler->reserved_position == scheduler->position &&
@@ -442,20 +445,24 @@ step_reservations(struct scheduler *scheduler, struct changes *changes)
         return false;
     scheduler->reserved_position = scheduler->position;
     scheduler->reserved_due_ms = TIMELINE_NEVER;
-    world_each(world, KIND_RESERVATION, ref) {
+    world_each(world, KIND_RESERVATION, at) {
         int64_t due_ms = reservation_due_ms(scheduler->estate,
-                                            world_reservation(world, ref));
+                                            world_reservation(world, at));
 
         if (due_ms <= now_ms &&
-            reservation_step(scheduler->estate, changes, ref, &victims)) {
+            reservation_step(scheduler->estate, changes, at, &victims)) {
             scheduler->reserved_due_ms = now_ms;
-            decided(scheduler, SCHEDULE_RESERVE, ref, victims);
+            decided(scheduler, SCHEDULE_RESERVE, at, victims);
             return true;
         }
         if (due_ms < scheduler->reserved_due_ms)
             scheduler->reserved_due_ms = due_ms;
     }
-    return false;
+    if (!maintenance_next_step(changes, &scheduler->reserved_due_ms, &ref,
+                               &victims))
+        return false;
+    decided(scheduler, SCHEDULE_MAINTAIN, ref, victims);
+    return true;
 }
 
 /* Does it have to be told?  Of a large group a few know all numbers. */
@@ -576,7 +583,7 @@ step(struct scheduler *scheduler, struct changes *changes)
     decided(scheduler, SCHEDULE_NOTHING, (struct ref){ 0 }, 0);
     if (!schedule_is_settled(scheduler))
         return false;
-    if (step_reservations(scheduler, changes))
+    if (step_plans(scheduler, changes))
         return true;
     return step_queue(scheduler, changes);
 }

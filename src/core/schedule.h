@@ -39,6 +39,7 @@ enum schedule_what {
     SCHEDULE_BOOK,     /* a start that no later work may delay */
     SCHEDULE_CUT,      /* cards held for it are cut, or made whole */
     SCHEDULE_RESERVE,  /* cards for a window were chosen, it opened, closed */
+    SCHEDULE_MAINTAIN, /* a planned maintenance: notice, its begin, its end */
     SCHEDULE_RETIRE,   /* finished history left the memory */
     SCHEDULE_LEARN,    /* what work is expected was counted anew */
     SCHEDULE_GROW,     /* an elastic gang got one more instance */

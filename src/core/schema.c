@@ -6,6 +6,8 @@
 
 #include "core/schema_private.h"
 
+const char *const schema_every_names[] = { "once", "day", "week", NULL };
+
 const struct schema *
 schema_get(enum kind kind)
 {

@@ -50,6 +50,9 @@ enum kind {
     KIND_RECEIPT, /* the stored answer of an Idempotency-Key */
     KIND_SOURCE,  /* a producer of counters and how far it has come */
     KIND_RECENT,  /* what a user had lately in a project */
+    KIND_MAINTENANCE, /* planned, of a node or pool */
+    KIND_REQUIREMENT, /* what work needs of a node or card */
+    KIND_COMMITMENT,  /* cards that are paid, used or not */
     KIND_FACT,    /* history: usage */
     KIND_EVENT,   /* history: audit record */
     KIND_COUNT

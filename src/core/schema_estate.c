@@ -17,6 +17,10 @@ static const char *const meter_names[] = { "card_hour", "token_in",
                                            "token_out", "request",
                                            "storage_gib_hour", "egress_gib",
                                            NULL };
+static const char *const maintenance_policy_names[] = { "preempt", "finish",
+                                                        NULL };
+static const char *const maintenance_state_names[] = { "scheduled", "clearing",
+                                                       "open", "over", NULL };
 static const char *const usage_names[] = {
     "bound", "reserved", "idle", "scrub", "maintenance", "unhealthy",
     "unknown", NULL
@@ -82,6 +86,44 @@ static const struct field node_fields[] = {
     BOOL(node, refused_several, FIELD_PLATFORM, "another's was among them"),
     DOC(node, orphans, FIELD_PLATFORM,
         "containers that a restored platform does not know"),
+    REF(node, maintenance, FIELD_PLATFORM, KIND_MAINTENANCE,
+        "planned maintenance that it is in"),
+    ENUM(node, maintenance_resume, FIELD_PLATFORM, node_state_names,
+         "state that it goes back to afterwards"),
+};
+static const struct field maintenance_fields[] = {
+    TIME(maintenance, from_ms, C, "the first window begins; default: now"),
+    TIME(maintenance, to_ms, C | R | U, "and ends, not included"),
+    ENUM(maintenance, every, C, schema_every_names,
+         "once, or again each day or week, UTC"),
+    TIME(maintenance, until_ms, C | U, "no window begins from then on"),
+    ENUM(maintenance, policy, C | U, maintenance_policy_names,
+         "what becomes of work that is there"),
+    BOOL(maintenance, lend, C | U,
+         "preemptible work may run into it, and gets notice in time"),
+    TEXT(maintenance, reason, C | U, "why"),
+    ENUM(maintenance, state, 0, maintenance_state_names, "where it is"),
+    TIME(maintenance, opens_ms, 0, "this window begins"),
+    TIME(maintenance, closes_ms, 0, "this window ends"),
+};
+static const struct field requirement_fields[] = {
+    REF(requirement, class, C, KIND_CLASS, "work of this class; none: any"),
+    TEXT(requirement, image, C,
+         "work with images whose name begins so; empty: any"),
+    NAME(requirement, fact, C | R,
+         "driver, vendor or model of the card, or a word of the node's facts"),
+    TEXT(requirement, at_least, C | U, "least version"),
+    TEXT(requirement, below, C | U, "version that is too new"),
+    TEXT(requirement, equals, C | U, "text that it must be"),
+    TEXT(requirement, reason, C | U, "why"),
+};
+static const struct field commitment_fields[] = {
+    TEXT(commitment, model, C, "card model; empty: any"),
+    INT(commitment, cards, C | R, 1, 1000000, "whole cards"),
+    AMOUNT(commitment, nano, C | R,
+           "per card-hour, used or not, nano of the currency"),
+    TIME(commitment, from_ms, C, "in force from; default: now"),
+    TIME(commitment, to_ms, C | R | U, "up to, not including"),
 };
 static const struct field jointoken_fields[] = {
     BYTES(jointoken, digest, FIELD_SECRET | FIELD_UNIQUE, "of the token"),
@@ -221,6 +263,12 @@ const struct schema schema_estate[KIND_COUNT] = {
          "A producer of usage counters."),
     KIND(RECENT, recent, "recents", "re", LIFE_OBJECT,
          "What a user had lately in a project, for fair share."),
+    KIND(MAINTENANCE, maintenance, "maintenances", "mt", LIFE_OBJECT,
+         "A planned maintenance of a node or pool."),
+    KIND(REQUIREMENT, requirement, "requirements", "rm", LIFE_OBJECT,
+         "What work of a class or image needs of nodes and cards."),
+    KIND(COMMITMENT, commitment, "commitments", "cm", LIFE_OBJECT,
+         "Cards that a tenant pays, used or not."),
     KIND(FACT, fact, "facts", "fa", LIFE_HISTORY, "Metered usage."),
     KIND(EVENT, event, "events", "ev", LIFE_HISTORY, "An audit record."),
 };

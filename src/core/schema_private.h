@@ -10,6 +10,8 @@
 extern const struct schema schema_estate[KIND_COUNT];
 extern const struct schema schema_tenant[KIND_COUNT];
 
+extern const char *const schema_every_names[];
+
 #define COUNT(list) (sizeof(list) / sizeof((list)[0]))
 
 /* One row of a table.  C: set at creation, U: changed later, R: required. */

@@ -32,14 +32,12 @@ static const char *const reason_names[] = {
     "priority", "capacity",      "fragmented",   "health",
     "handover", "node",          "reclaiming",   "backoff",
     "suspended", "geometry",     "approval",     "governance",
-    NULL
+    "compatibility", "maintenance", NULL
 };
 static const char *const instance_state_names[] = {
     "assigned", "starting", "running", "stopping",
     "exited",   "released", "lost",    NULL
 };
-static const char *const reservation_every_names[] = { "once", "day", "week",
-                                                       NULL };
 static const char *const reservation_state_names[] = {
     "scheduled", "opening", "open", "over", NULL
 };
@@ -163,7 +161,7 @@ static const struct field reservation_fields[] = {
     INT(reservation, cards, C | R | U, 1, 1000000, "whole cards"),
     TIME(reservation, from_ms, C, "the first window begins; default: now"),
     TIME(reservation, to_ms, C | R | U, "and ends, not included"),
-    ENUM(reservation, every, C, reservation_every_names,
+    ENUM(reservation, every, C, schema_every_names,
          "once, or again each day or week, UTC"),
     TIME(reservation, until_ms, C | U, "no window begins from then on"),
     BOOL(reservation, lend, C | U, "idle cards go to burst work of others"),
@@ -313,7 +311,7 @@ static const struct field request_fields[] = {
         "is"),
     TIME(wish, from_ms, C, "reservation: from; none: when it is granted"),
     TIME(wish, to_ms, C, "reservation: up to, not including"),
-    ENUM(wish, every, C, reservation_every_names,
+    ENUM(wish, every, C, schema_every_names,
          "reservation: once, or again each day or week, UTC"),
     TIME(wish, until_ms, C, "reservation: no window begins from then on"),
     BOOL(wish, lend, C, "reservation: idle cards go to burst work of others"),

@@ -108,6 +108,13 @@ say_capacity(int64_t need, const struct place_tally *tally,
         { FILTER_LEASE, REASON_HEALTH,
           "are on nodes that do not answer; it starts when they do, or when "
           "others are free" },
+        { FILTER_COMPATIBLE, REASON_COMPATIBILITY,
+          "are not what it needs by a requirement; it starts when they are, "
+          "or when others are free" },
+        { FILTER_MAINTENANCE, REASON_MAINTENANCE,
+          "are on nodes with a planned maintenance that it would run into; it "
+          "starts after that, with a shorter longest run, or when others are "
+          "free" },
         { FILTER_NODE_STATE, REASON_NODE,
           "are on nodes that take no work; it starts when they do, or when "
           "others are free" },

@@ -86,6 +86,8 @@ CREATE TABLE "node" (
     "refused_tenant" INTEGER,
     "refused_several" INTEGER,
     "orphans" TEXT,
+    "maintenance" TEXT,
+    "maintenance_resume" TEXT,
     "live" INTEGER NOT NULL DEFAULT 1
 ) STRICT;
 CREATE TABLE "card" (
@@ -664,6 +666,61 @@ CREATE TABLE "recent" (
     "cards" INTEGER,
     "memory" INTEGER,
     "at_ms" INTEGER,
+    "live" INTEGER NOT NULL DEFAULT 1
+) STRICT;
+CREATE TABLE "maintenance" (
+    "id" TEXT NOT NULL PRIMARY KEY,
+    "seq" INTEGER,
+    "version" INTEGER,
+    "revision" INTEGER,
+    "created_ms" INTEGER,
+    "updated_ms" INTEGER,
+    "parent" TEXT,
+    "name" TEXT,
+    "from_ms" INTEGER,
+    "to_ms" INTEGER,
+    "every" TEXT,
+    "until_ms" INTEGER,
+    "policy" TEXT,
+    "lend" INTEGER,
+    "reason" TEXT,
+    "state" TEXT,
+    "opens_ms" INTEGER,
+    "closes_ms" INTEGER,
+    "live" INTEGER NOT NULL DEFAULT 1
+) STRICT;
+CREATE TABLE "requirement" (
+    "id" TEXT NOT NULL PRIMARY KEY,
+    "seq" INTEGER,
+    "version" INTEGER,
+    "revision" INTEGER,
+    "created_ms" INTEGER,
+    "updated_ms" INTEGER,
+    "parent" TEXT,
+    "name" TEXT,
+    "class" TEXT,
+    "image" TEXT,
+    "fact" TEXT,
+    "at_least" TEXT,
+    "below" TEXT,
+    "equals" TEXT,
+    "reason" TEXT,
+    "live" INTEGER NOT NULL DEFAULT 1
+) STRICT;
+CREATE TABLE "commitment" (
+    "id" TEXT NOT NULL PRIMARY KEY,
+    "seq" INTEGER,
+    "version" INTEGER,
+    "revision" INTEGER,
+    "created_ms" INTEGER,
+    "updated_ms" INTEGER,
+    "parent" TEXT,
+    "name" TEXT,
+    "model" TEXT,
+    "cards" INTEGER,
+    "nano" INTEGER,
+    "from_ms" INTEGER,
+    "to_ms" INTEGER,
     "live" INTEGER NOT NULL DEFAULT 1
 ) STRICT;
 CREATE TABLE "fact" (

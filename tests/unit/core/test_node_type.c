@@ -316,7 +316,7 @@ compare(const struct world *world, const struct ask *ask)
     int64_t capacity, memory, walked = walk_pool(world, ask);
     bool possible = place_shape(world, ask->pool, world_class(world, ask->class),
                                 ask->level, ask->instances, ask->cpu_milli,
-                                ask->memory_mib, &capacity, &memory);
+                                ask->memory_mib, NULL, 0, &capacity, &memory);
 
     assert_int_equal(capacity, walked);
     assert_int_equal(possible, walked >= ask->instances);

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef CORE_REQUIRE_H
+#define CORE_REQUIRE_H
+
+#include "core/world.h"
+
+/*
+ * What must a node or a card say of itself, so that this work can run there?
+ *
+ * The platform's requirements for the work's class and image, and what its own
+ * manifest requires, all hold.  A fact is `driver`, `vendor` or `model` of the
+ * card, or a word of what the node's agent reports (kernel, runtime, monitor,
+ * cgroup, version, accel).  Versions are compared number by number, whatever
+ * stands before the first digit: "crun 1.8.1" is below "1.14".  What is not
+ * reported is not fulfilled.
+ */
+
+#define REQUIRE_MAX 16 /* of one workload */
+#define REQUIRE_RULES_MAX 64 /* of the platform */
+
+struct need {
+    struct ref rule; /* none: the manifest's own */
+    bool card;       /* a fact of the card, else of the node */
+    char fact[NAME_MAX_SIZE];
+    char at_least[VERSION_TEXT_MAX];
+    char below[VERSION_TEXT_MAX];
+    char equals[VERSION_TEXT_MAX];
+};
+
+/* What applies to the workload with the class that it has; digest_out: equal
+ * for equal needs, 0 for none. */
+size_t require_list(const struct world *world,
+                    const struct workload *workload,
+                    struct need needs_out[REQUIRE_MAX],
+                    uint64_t *digest_out);
+/* The same of its image and manifest alone, with rules of any class: whether
+ * two workloads of equal classes need the same. */
+uint64_t require_digest(const struct world *world,
+                        const struct workload *workload);
+
+/* Does the node, does the card fulfil its part of them? */
+bool require_node(const struct need *needs, size_t count,
+                  const struct node *node);
+bool require_card(const struct need *needs, size_t count,
+                  const struct card *card);
+/* Does one fact? */
+bool require_fact(const struct need *need, const char *text);
+
+/* -1, 0, 1: number by number; a text without a number is below all others. */
+int require_compare(const char *a, const char *b);
+
+/* "driver at least 550 (requirement cuda-12: why)" */
+#define REQUIRE_TEXT_MAX 200
+const char *require_text(char text[REQUIRE_TEXT_MAX],
+                         const struct world *world, const struct need *need);
+/* Of the pool's cards that are of the class: how many miss this need. */
+int64_t require_missing(const struct world *world, struct ref pool,
+                        const struct class *class, const struct need *need,
+                        int64_t *cards_out);
+
+/* Makes a node and its card say what is needed: for trials. */
+void require_fulfil(const struct need *needs, size_t count,
+                    struct buffer *facts, struct card *card);
+
+/* Is the word one of the facts that can be asked for? */
+bool require_is_fact(const char *fact);
+
+#endif
