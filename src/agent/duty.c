@@ -25,7 +25,10 @@ next_alive(const struct duty *duty, int64_t now_ms)
 {
     switch (duty->want) {
     case ORDER_RUN:
-        return DUTY_NOTHING;
+        return duty->state == REPORT_RUNNING && duty->gang != NULL &&
+                       !json_equal(duty->gang, duty->told)
+                   ? DUTY_GANG
+                   : DUTY_NOTHING;
     case ORDER_NOTICE:
         if (now_ms >= duty->deadline_ms)
             return stop(duty, now_ms);
@@ -44,6 +47,14 @@ next_absent(const struct duty *duty)
     if (duty->ended || duty->want == ORDER_STOP)
         return duty->released ? DUTY_NOTHING : DUTY_RELEASE;
     return duty->start != NULL ? DUTY_START : DUTY_NOTHING;
+}
+
+json_t *
+duty_tell(struct duty *duty)
+{
+    json_decref(duty->telling);
+    duty->telling = json_incref(duty->gang);
+    return json_incref(duty->gang);
 }
 
 enum duty_step
@@ -125,6 +136,11 @@ step_done(struct duty *duty, enum duty_step step, int64_t now_ms)
         break;
     case DUTY_NOTICE:
         duty->noticed_ms = duty->order_deadline_ms;
+        break;
+    case DUTY_GANG:
+        json_decref(duty->told);
+        duty->told = duty->telling;
+        duty->telling = NULL;
         break;
     case DUTY_TERMINATE:
         duty->term_ms = now_ms;
@@ -251,8 +267,14 @@ duty_order(struct duty *duty, const struct order_instance *item,
     duty->tenant = item->tenant;
     duty->order_deadline_ms = item->deadline_ms;
     duty->deadline_ms = item->deadline_ms + distance_ms;
-    if (duty->start == NULL && item->start != NULL)
+    if (!json_equal(duty->gang, item->gang)) {
+        json_decref(duty->gang);
+        duty->gang = json_deep_copy(item->gang);
+    }
+    if (duty->start == NULL && item->start != NULL) {
         duty->start = json_deep_copy(item->start);
+        duty->told = json_incref(json_object_get(duty->start, "gang"));
+    }
     if (duty->cards != NULL)
         return;
     duty->cards = memory_new(item->card_count + 1, sizeof(*duty->cards));
@@ -266,6 +288,9 @@ void
 duty_release(struct duty *duty)
 {
     json_decref(duty->start);
+    json_decref(duty->gang);
+    json_decref(duty->told);
+    json_decref(duty->telling);
     free(duty->cards);
     free(duty->seen);
 }

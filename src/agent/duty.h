@@ -16,7 +16,8 @@
  * survive the agent: after a kill it is made again from the order and the
  * engine, and every step may be repeated.
  *
- *   run     start -> (runs) -> the end is reported -> remove -> release
+ *   run     start -> (runs) -> the end is reported -> remove -> release;
+ *           what runs is told when its gang is another
  *   notice  notice -> at the deadline as stop
  *   stop    terminate -> kill -> the end is reported -> remove -> release
  *
@@ -33,6 +34,7 @@ enum duty_step {
     DUTY_NOTHING,
     DUTY_START,
     DUTY_NOTICE,
+    DUTY_GANG,
     DUTY_TERMINATE,
     DUTY_KILL,
     DUTY_REMOVE, /* keeps the log first */
@@ -54,6 +56,7 @@ struct duty {
     char (*cards)[PART_TEXT_MAX]; /* owned */
     size_t card_count;
     json_t *start;             /* owned; NULL: not seen yet */
+    json_t *gang;              /* owned; NULL: it does not change */
 
     /* the engine */
     bool present;
@@ -75,10 +78,15 @@ struct duty {
     bool removed;
     bool released;
     int64_t noticed_ms; /* order_deadline_ms of the notice that was given */
+    json_t *told;       /* owned; the gang that it knows */
+    json_t *telling;    /* owned; the one that is on its way */
     int64_t term_ms;    /* when TERM was sent; 0: not */
     int64_t retry_ms;   /* nothing before */
     int tries;          /* failures in a row */
 };
+
+/* The step is DUTY_GANG: a new reference to what is told now. */
+json_t *duty_tell(struct duty *duty);
 
 enum duty_step duty_next(const struct duty *duty, int64_t now_ms);
 

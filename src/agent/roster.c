@@ -280,6 +280,7 @@ next_duty(struct roster *roster, int64_t now_ms, struct roster_step *out)
             .deadline_ms = duty->deadline_ms,
             .tenant = duty->tenant,
             .start = json_incref(duty->start),
+            .gang = step == DUTY_GANG ? duty_tell(duty) : NULL,
         };
         (void)snprintf(out->id, sizeof(out->id), "%s", duty->instance);
         (void)snprintf(out->reason, sizeof(out->reason), "%s", duty->reason);
@@ -387,7 +388,8 @@ roster_result(struct roster *roster, struct roster_step *step,
         forget_chores(chores);
     }
     json_decref(step->start);
-    step->start = NULL;
+    json_decref(step->gang);
+    step->start = step->gang = NULL;
 }
 
 /* --- report --- */

@@ -29,6 +29,7 @@ struct roster_step {
     int64_t size_mib;
     bool remove;      /* volume */
     json_t *start;    /* a reference of the step's own, or NULL */
+    json_t *gang;     /* the same, or NULL */
     char text[128];   /* result of a scrub */
 };
 

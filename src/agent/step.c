@@ -42,6 +42,9 @@ do_duty(struct engine *engine, struct logs *logs,
     case DUTY_NOTICE:
         return ops->notice(engine, step->id, step->incarnation, step->reason,
                            step->deadline_ms, err);
+    case DUTY_GANG:
+        return ops->gang(engine, step->id, step->incarnation, step->gang,
+                         err);
     case DUTY_TERMINATE:
         return ops->terminate(engine, step->id, step->incarnation, err);
     case DUTY_KILL:
@@ -83,7 +86,8 @@ const char *
 step_name(const struct roster_step *step)
 {
     static const char *const names[] = { "nothing",   "start", "notice",
-                                         "terminate", "kill",  "remove",
+                                         "gang",      "terminate",
+                                         "kill",      "remove",
                                          "release" };
 
     if (step->kind == ROSTER_VOLUME)

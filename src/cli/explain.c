@@ -104,6 +104,18 @@ print_considered(const json_t *considered)
                     text_of(class, "text"));
 }
 
+/* Of a running gang: its size, and why it is not larger. */
+static void
+print_growth(const json_t *growth)
+{
+    if (growth != NULL)
+        output_line("%lld instances of %lld to %lld: %s",
+                    (long long)number_of(growth, "instances"),
+                    (long long)number_of(growth, "least"),
+                    (long long)number_of(growth, "most"),
+                    text_of(growth, "text"));
+}
+
 static void
 print_text(const char *name, const json_t *answer)
 {
@@ -117,6 +129,7 @@ print_text(const char *name, const json_t *answer)
                 text[0] == '\0' && strcmp(reason, "none") == 0
                     ? "; it waits for nothing"
                     : "");
+    print_growth(json_object_get(answer, "growth"));
     print_considered(json_object_get(answer, "considered"));
     if (strcmp(reason, "none") == 0)
         return;

@@ -138,6 +138,7 @@ static const struct {
       { NAME_COLUMN, { "KIND", "kind", 's', true },
         { "STATE", "state", 's', false },
         { "INSTANCES", "instances", 's', false },
+        { "NOW", "instances_now", 's', true },
         { "ATTEMPT", "attempt", 's', false },
         { "PREEMPTED", "preemptions", 's', true },
         { "EXIT", "exit_code", 'e', false },

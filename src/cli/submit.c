@@ -129,6 +129,41 @@ set_class(const char *text, json_t *body)
     (void)json_object_set_new(body, "classes", list);
 }
 
+static bool
+read_count(const char *text, size_t size, int64_t *out)
+{
+    int64_t number = 0;
+
+    for (size_t i = 0; i < size; i++) {
+        if (text[i] < '0' || text[i] > '9' || number > 100000)
+            return false;
+        number = number * 10 + (text[i] - '0');
+    }
+    *out = number;
+    return size > 0;
+}
+
+/* N, or LEAST..MOST of an elastic gang. */
+static int
+set_instances(const char *text, json_t *body, struct error *err)
+{
+    const char *dots = strstr(text, "..");
+    size_t size = dots != NULL ? (size_t)(dots - text) : strlen(text);
+    int64_t least, most = 0;
+
+    if (!read_count(text, size, &least) ||
+        (dots != NULL && !read_count(dots + 2, strlen(dots + 2), &most))) {
+        (void)error_set(err, ERROR_INVALID,
+                        "--instances is \"%.40s\", must be N or LEAST..MOST",
+                        text);
+        return error_help(err, "-n 4, or -n 2..6 for a gang that grows");
+    }
+    (void)json_object_set_new(body, "instances", json_integer(least));
+    if (dots != NULL)
+        (void)json_object_set_new(body, "instances_max", json_integer(most));
+    return 0;
+}
+
 enum amount { AMOUNT_TEXT, AMOUNT_COUNT, AMOUNT_MILLI, AMOUNT_MIB,
               AMOUNT_TIME };
 
@@ -144,7 +179,6 @@ read_options(const struct cli *cli, json_t *body, struct error *err)
         { "in-pool", "pool", AMOUNT_TEXT },
         { "priority", "priority", AMOUNT_TEXT },
         { "recovery", "recovery", AMOUNT_TEXT },
-        { "instances", "instances", AMOUNT_COUNT },
         { "restarts", "restarts", AMOUNT_COUNT },
         { "cpu", "cpu_milli", AMOUNT_MILLI },
         { "memory", "memory_mib", AMOUNT_MIB },
@@ -176,6 +210,9 @@ read_options(const struct cli *cli, json_t *body, struct error *err)
                                       ? json_string(text)
                                       : json_integer(number));
     }
+    if (cli_option(cli, "instances") != NULL &&
+        set_instances(cli_option(cli, "instances"), body, err) != 0)
+        return -1;
     if (cli_option(cli, "class") != NULL)
         set_class(cli_option(cli, "class"), body);
     if (cli_has(cli, "preemptible"))
@@ -253,7 +290,8 @@ static const struct command_option options[] = {
       "what one instance gets; several: the first that has a place" },
     { "accel-memory", 0, "MIB",
       "or the memory that it needs on one card: 40g, 40GiB" },
-    { "instances", 'n', "N", "number of instances, started together" },
+    { "instances", 'n', "N[..MOST]",
+      "instances, started together; with MOST it grows and shrinks" },
     { "kind", 0, "KIND", "batch (default), service or interactive" },
     { "priority", 0, "NAME", "priority class: `bulkhead get priorities`" },
     { "in-pool", 0, "NAME", "only in this pool" },

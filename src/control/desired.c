@@ -6,7 +6,9 @@
 #include <string.h>
 
 #include "base/json.h"
+#include "engine/gang.h"
 #include "core/cut.h"
+#include "core/lifecycle.h"
 #include "core/object.h"
 #include "core/orphan.h"
 
@@ -170,6 +172,23 @@ set_limits(const struct world *world, const struct instance *instance,
     set_int(start, "pids_max", PIDS_MAX);
 }
 
+/* What the instance is told about its gang. */
+static json_t *
+make_gang(const struct workload *workload, const struct instance *instance)
+{
+    int64_t least = workload->instances;
+    struct gang gang = {
+        .number = instance->number,
+        .instances = workload->instances_now > 0 ? workload->instances_now
+                                                 : least,
+        .least = least,
+        .most = workload->instances_max > least ? workload->instances_max
+                                                : least,
+    };
+
+    return gang_write(&gang);
+}
+
 json_t *
 desired_start(const struct world *world, struct ref ref)
 {
@@ -196,6 +215,7 @@ desired_start(const struct world *world, struct ref ref)
     set_volumes(start, spec);
     set_name(world, instance, start);
     set_limits(world, instance, start);
+    (void)json_object_set_new(start, "gang", make_gang(workload, instance));
     return start;
 }
 
@@ -254,6 +274,23 @@ add_start(const struct world *world, struct ref ref, struct desired *desired)
     return start;
 }
 
+/* Only an elastic gang is told again.  The list of starts owns it. */
+static const json_t *
+add_gang(const struct world *world, const struct instance *instance,
+         struct desired *desired)
+{
+    const struct workload *workload =
+        world_workload(world, instance->object.parent);
+    json_t *gang;
+
+    if (workload == NULL || !lifecycle_is_elastic(workload) ||
+        instance->attempt != workload->attempt)
+        return NULL;
+    gang = make_gang(workload, instance);
+    (void)json_array_append_new(desired->starts, gang);
+    return gang;
+}
+
 static void
 add_instances(const struct world *world, struct ref node,
               struct arena *arena, struct desired *desired)
@@ -279,6 +316,7 @@ add_instances(const struct world *world, struct ref node,
             .want = want_of(instance),
             .reason = arena_strdup(arena, instance->want_reason),
             .deadline_ms = instance->deadline_ms,
+            .gang = add_gang(world, instance, desired),
             .start = add_start(world, ref, desired),
         };
         item->cards = cards_of(world, ref, arena, &item->card_count);

@@ -7,6 +7,7 @@
 #include "core/alternative.h"
 #include "core/change.h"
 #include "core/gate.h"
+#include "core/grow.h"
 #include "core/lifecycle.h"
 #include "core/object.h"
 #include "core/queue.h"
@@ -533,6 +534,31 @@ put_waiting(json_t *json, const struct world *world,
         nearest_json(world, workload->object.self, now_ms, arena));
 }
 
+/* Why an elastic gang is not larger. */
+static void
+put_growth(json_t *json, const struct world *world,
+           const struct workload *workload, int64_t now_ms,
+           struct arena *arena)
+{
+    struct estate *estate = estate_new(arena, world, now_ms);
+    struct verdict verdict = { 0 };
+    struct growth growth;
+    struct gate gate;
+    json_t *said = json_object();
+
+    gate_init(&gate, world, &estate->promised, now_ms, arena);
+    put(said, "instances", number(workload->instances_now));
+    put(said, "least", number(workload->instances));
+    put(said, "most", number(workload->instances_max));
+    if (workload->instances_now >= workload->instances_max)
+        put(said, "text", json_string("it is as large as it asked to be"));
+    else if (grow_one(&gate, estate, NULL, workload, arena, &growth, &verdict))
+        put(said, "text", json_string("it grows with the next decision"));
+    else
+        put_verdict(said, world, &verdict);
+    put(json, "growth", said);
+}
+
 json_t *
 explain_workload(const struct world *world, struct ref ref, int64_t now_ms,
                  struct arena *arena)
@@ -556,6 +582,8 @@ explain_workload(const struct world *world, struct ref ref, int64_t now_ms,
                    : 0));
     if (workload->min_accel_memory_mib > 0)
         put(json, "considered", want_json(world, workload, now_ms, arena));
+    if (workload->state == WORKLOAD_RUNNING && lifecycle_is_elastic(workload))
+        put_growth(json, world, workload, now_ms, arena);
     if (workload->state == WORKLOAD_GATED ||
         workload->state == WORKLOAD_QUEUED)
         put_waiting(json, world, workload, now_ms, arena);

@@ -238,6 +238,30 @@ find_room(struct gate *gate, struct estate *estate,
     return find_place(estate, &one, &growth->request, arena, growth, verdict);
 }
 
+/* What the queue would say, by what waiting work was told last. */
+static bool
+others_want(const struct world *world, struct ref pool, struct ref tenant)
+{
+    struct ref pools[GATE_POOLS_MAX];
+
+    world_each(world, KIND_WORKLOAD, ref) {
+        const struct workload *other = world_workload(world, ref);
+        size_t count;
+
+        if (other->state == WORKLOAD_GATED &&
+            other->reason == REASON_LIMIT &&
+            ref_equal(other->object.scope, tenant))
+            return true;
+        if (other->state != WORKLOAD_QUEUED)
+            continue;
+        count = gate_pools(world, other, pools, GATE_POOLS_MAX);
+        for (size_t i = 0; i < count; i++)
+            if (ref_equal(pools[i], pool))
+                return true;
+    }
+    return false;
+}
+
 bool
 grow_one(struct gate *gate, struct estate *estate, struct queue *queue,
          const struct workload *workload, struct arena *arena,
@@ -260,9 +284,11 @@ grow_one(struct gate *gate, struct estate *estate, struct queue *queue,
                     (workload->next_try_ms - estate->now_ms) / 1000);
         return false;
     }
-    if (queue_wants(queue, pool, workload->object.scope)) {
+    if (queue != NULL ? queue_wants(queue, pool, workload->object.scope)
+                      : others_want(world, pool, workload->object.scope)) {
         verdict_set(verdict_out, WORKLOAD_QUEUED, REASON_PRIORITY,
-                    "other work waits that goes before its growth");
+                    "in its pool nothing is free beside what goes before "
+                    "its growth");
         return false;
     }
     growth_out->workload = workload;

@@ -34,7 +34,8 @@ struct growth {
 bool grow_find(struct grow *grow, struct gate *gate, struct estate *estate,
                struct queue *queue, struct arena *arena,
                struct growth *growth_out);
-/* The same for one gang; else verdict_out says why it does not grow. */
+/* The same for one gang; else verdict_out says why it does not grow.  Without a
+ * queue (NULL) those who wait are looked up in the world. */
 bool grow_one(struct gate *gate, struct estate *estate, struct queue *queue,
               const struct workload *workload, struct arena *arena,
               struct growth *growth_out, struct verdict *verdict_out);

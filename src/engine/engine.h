@@ -68,6 +68,9 @@ struct engine_ops {
     int (*notice)(struct engine *engine, const char *instance,
                   int64_t incarnation, const char *reason,
                   int64_t deadline_ms, struct error *err);
+    /* Tells the instance of its gang's new size (engine/gang.h). */
+    int (*gang)(struct engine *engine, const char *instance,
+                int64_t incarnation, const json_t *gang, struct error *err);
     /* The polite stop, and the one that returns when nothing is left. */
     int (*terminate)(struct engine *engine, const char *instance,
                      int64_t incarnation, struct error *err);

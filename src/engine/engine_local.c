@@ -358,6 +358,17 @@ local_notice(struct engine *engine, const char *instance,
 }
 
 static int
+local_gang(struct engine *engine, const char *instance, int64_t incarnation,
+           const json_t *gang, struct error *err)
+{
+    json_t *request = make_for("gang", instance, incarnation);
+    scoped_json result = NULL;
+
+    (void)json_object_set(request, "gang", (json_t *)(uintptr_t)gang);
+    return call(engine, request, CALL_MS, &result, err);
+}
+
+static int
 local_terminate(struct engine *engine, const char *instance,
                 int64_t incarnation, struct error *err)
 {
@@ -483,6 +494,7 @@ static const struct engine_ops local_ops = {
     .inventory = local_inventory,
     .apply = local_apply,
     .notice = local_notice,
+    .gang = local_gang,
     .terminate = local_terminate,
     .kill = local_kill,
     .remove = local_remove,

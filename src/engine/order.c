@@ -7,6 +7,7 @@
 #include "base/digest.h"
 #include "base/json.h"
 #include "engine/codec.h"
+#include "engine/gang.h"
 #include "engine/message.h"
 #include "engine/part.h"
 
@@ -26,6 +27,7 @@ static const struct codec_field instance_fields[] = {
     CODEC_FIELD(struct order_instance, deadline_ms, CODEC_INT, 0,
                 NUMBER_MAX),
     { .name = "cards", .type = CODEC_MINE },
+    { .name = "gang", .type = CODEC_MINE },
     { .name = "start", .type = CODEC_MINE },
 };
 static const struct codec instance_codec =
@@ -73,6 +75,9 @@ write_start(json_t *item, const void *record)
     (void)json_object_set_new(
         item, "cards",
         codec_write_ids(instance->cards, instance->card_count));
+    if (instance->gang != NULL)
+        (void)json_object_set(item, "gang",
+                              (json_t *)(uintptr_t)instance->gang);
     if (instance->start != NULL)
         (void)json_object_set(item, "start",
                               (json_t *)(uintptr_t)instance->start);
@@ -128,11 +133,17 @@ read_start(struct arena *arena, const json_t *item, void *record,
            struct error *err)
 {
     struct order_instance *instance = record;
+    struct gang gang;
 
     if (codec_read_ids(arena, item, "cards", ORDER_CARDS_MAX,
                        PART_TEXT_MAX - 1,
                        &instance->cards, &instance->card_count, err) != 0)
         return -1;
+    instance->gang = json_object_get(item, "gang");
+    if (gang_read(instance->gang, &gang, err) != 0)
+        return error_prefix(err, "gang");
+    if (json_is_null(instance->gang))
+        instance->gang = NULL;
     instance->start = json_object_get(item, "start");
     if (json_is_object(instance->start))
         return 0;

@@ -17,7 +17,7 @@
  * {"protocol", "node", "now_ms", "serial", "revision", "same",
  *  "instances": [{"instance", "incarnation", "tenant", "want":
  *     "run"|"notice"|"stop", "reason", "deadline_ms", "cards": ["UUID"...],
- *     "start": null | {...}}],
+ *     "gang": null | engine/gang.h, "start": null | {...}}],
  *  "volumes": [{"volume", "tenant", "size_mib", "remove": bool}],
  *  "scrubs": ["UUID"...],        cards and scrubs: engine/part.h
  *  "logs": [{"request", "instance", "incarnation", "offset", "max",
@@ -29,6 +29,7 @@
  *           answers on the way at the same time, the higher is the newer.
  * now_ms    the control plane's time: the agent counts deadlines by the
  *           distance to it.
+ * gang      of an elastic gang, what its instances are told when it changes.
  * start     the fields of the runner's start (engine/runner_request.h) but
  *           instance, incarnation and tenant; image.digest may be absent, then
  *           the image's first manifest is meant.  null: it runs already, or
@@ -60,6 +61,7 @@ struct order_instance {
     int64_t deadline_ms; /* notice: stop after it, control plane's time */
     const char *const *cards; /* that it is bound to */
     size_t card_count;
+    const json_t *gang;  /* an object, borrowed; NULL: it stays as it is */
     const json_t *start; /* an object, borrowed; NULL: not in this order */
 };
 

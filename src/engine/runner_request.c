@@ -25,7 +25,8 @@ enum {
     HAS_LOG = 128,
     HAS_VOLUME = 256,
     HAS_SIZE = 512,
-    HAS_UUID = 1024
+    HAS_UUID = 1024,
+    HAS_GANG = 2048
 };
 
 static const struct {
@@ -39,6 +40,7 @@ static const struct {
     [RUNNER_START] = { "start", HAS_INSTANCE | HAS_START },
     [RUNNER_SIGNAL] = { "signal", HAS_INSTANCE | HAS_SIGNAL },
     [RUNNER_NOTICE] = { "notice", HAS_INSTANCE | HAS_NOTICE },
+    [RUNNER_GANG] = { "gang", HAS_INSTANCE | HAS_GANG },
     [RUNNER_KILL] = { "kill", HAS_INSTANCE },
     [RUNNER_REMOVE] = { "remove", HAS_INSTANCE },
     [RUNNER_LIST] = { "list", MAY_INSTANCE },
@@ -65,6 +67,7 @@ static const struct {
     { HAS_VOLUME, { "id" } },
     { HAS_SIZE, { "tenant", "size_mib" } },
     { HAS_UUID, { "uuid" } },
+    { HAS_GANG, { "gang" } },
 };
 
 static const char *const start_keys[] = {
@@ -88,6 +91,7 @@ static const char *const start_keys[] = {
     "read_only_root",
     "log_mib",
     "notice_signal",
+    "gang",
 };
 
 static const struct {
@@ -517,7 +521,8 @@ runner_request_parse_start(struct arena *arena, const json_t *object,
         read_volumes(arena, object, &start, err) != 0 ||
         read_checkpoint(arena, object, &start, err) != 0 ||
         read_network(object, &start, err) != 0 ||
-        read_place(arena, object, &start, err) != 0)
+        read_place(arena, object, &start, err) != 0 ||
+        gang_read(json_object_get(object, "gang"), &start.gang, err) != 0)
         return -1;
     start.image.name = arena_strdup(arena, start.image.name);
     start.image.digest = arena_strdup(arena, start.image.digest);
@@ -592,6 +597,9 @@ read_more_fields(const json_t *object, unsigned fields,
                   err) != 0 ||
          json_int(object, "timeout_ms", true, 0, RUNNER_WAIT_MAX_MS,
                   &out->timeout_ms, err) != 0))
+        return -1;
+    if ((fields & HAS_GANG) != 0 &&
+        gang_read(json_object_get(object, "gang"), &out->gang, err) != 0)
         return -1;
     if ((fields & HAS_LOG) != 0 &&
         (json_int(object, "offset", true, 0, INT64_MAX, &out->offset, err) !=

@@ -9,6 +9,7 @@
 
 #include "base/arena.h"
 #include "base/error.h"
+#include "engine/gang.h"
 
 /*
  * What can bulkhead-runner be asked, and in which bytes?
@@ -91,6 +92,7 @@
  *       "uid_base": N,           multiple of 65536; 0 or absent: the runner
  *                                picks a free range of the policy
  *       "hostname": label,       absent: the instance id
+ *       "gang": engine/gang.h,   absent: it is alone
  *       "read_only_root": bool,  default true
  *       "scratch_mib": 1..,      /tmp, counted in memory_mib; default 64
  *       "log_mib": 1..,          kept of the log; default 16
@@ -104,7 +106,8 @@
  *   or uid range in use; a foreign process on a card), quota (policy limit),
  *   busy (no room just now), internal (then nothing is left behind)
  *   Inside: env BULKHEAD_INSTANCE, BULKHEAD_INCARNATION, BULKHEAD_NOTICE
- *   (/run/bulkhead/notice.json), BULKHEAD_CARDS (card0,card1,.. as below
+ *   (/run/bulkhead/notice.json), BULKHEAD_GANG (/run/bulkhead/gang.json),
+ *   BULKHEAD_NUMBER and BULKHEAD_INSTANCES as it began, BULKHEAD_CARDS (card0,card1,.. as below
  *   /dev/bulkhead, "" for none; which cards they are is the platform's), BULKHEAD_CARD_MEMORY_MIB (usable on
  *   each), BULKHEAD_CHECKPOINT_DIR, BULKHEAD_ADDRESS, BULKHEAD_ADDRESS6,
  *   BULKHEAD_SIMULATED=1 when cards are.  Simulated card N: its memory is the
@@ -119,6 +122,9 @@
  *       "deadline_ms": time}
  *   Writes /run/bulkhead/notice.json {"reason", "deadline" (RFC 3339),
  *   "deadline_ms"} and sends the notice signal.  -> record
+ * ---- {"op": "gang", "instance", "incarnation", "gang": {...}}
+ *   Replaces /run/bulkhead/gang.json and sends the notice signal when it says
+ *   something else than before.  -> record
  * ---- {"op": "kill", "instance", "incarnation"}
  *   KILL to every process of the cgroup; returns when it is empty. -> record
  * ---- {"op": "remove", "instance", "incarnation"}
@@ -201,6 +207,7 @@ enum runner_op {
     RUNNER_START,
     RUNNER_SIGNAL,
     RUNNER_NOTICE,
+    RUNNER_GANG,
     RUNNER_KILL,
     RUNNER_REMOVE,
     RUNNER_LIST,
@@ -247,6 +254,7 @@ struct runner_start {
     int64_t address;      /* 0: the runner picks */
     int64_t uid_base;     /* 0: the runner picks */
     const char *hostname; /* NULL: the instance id */
+    struct gang gang;     /* instances 0: alone */
     bool read_only_root;
     int64_t scratch_mib;
     int64_t log_mib;
@@ -270,6 +278,7 @@ struct runner_request {
     const char *id; /* volume */
     int64_t size_mib;
     const char *uuid;
+    struct gang gang;
     struct runner_image image; /* image_prepare */
     struct runner_start start;
 };

@@ -24,6 +24,7 @@
 #include "runner/start.h"
 #include "runner/stop.h"
 #include "runner/volume.h"
+#include "runner/told.h"
 
 #define PATH_ROOM 320
 #define WAIT_STEP_MS 50
@@ -171,39 +172,6 @@ answer_signal(struct node *node, const struct runner_request *request,
     return result;
 }
 
-/* Beside its final name first, so that a reader sees all of it or nothing. */
-static int
-write_notice(const struct instance *instance,
-             const struct runner_request *request, struct error *err)
-{
-    scoped_json notice = NULL;
-    scoped_buffer bytes = { 0 };
-    char path[PATH_ROOM];
-    char deadline[CLOCK_TEXT_MAX];
-    scoped_fd directory = -1;
-    scoped_fd fd = -1;
-
-    clock_format(request->deadline_ms, deadline);
-    notice =
-        json_pack("{s:s, s:s, s:I}", "reason", request->reason, "deadline",
-                  deadline, "deadline_ms", (json_int_t)request->deadline_ms);
-    json_write(&bytes, notice);
-    buffer_add_byte(&bytes, '\n');
-    (void)snprintf(path, sizeof(path), "%s/made/run", instance->place);
-    directory = open(path, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    if (directory < 0)
-        return error_set(err, ERROR_INTERNAL, "write the notice: %s",
-                         strerror(errno));
-    (void)unlinkat(directory, "notice.new", 0);
-    fd = file_open_beneath(directory, "notice.new", O_WRONLY | O_CREAT | O_EXCL,
-                           0644, err);
-    if (fd < 0 || fchmod(fd, 0644) != 0 ||
-        file_write_all(fd, bytes.bytes, bytes.size, err) != 0 ||
-        renameat(directory, "notice.new", directory, "notice.json") != 0)
-        return error_set(err, ERROR_INTERNAL, "write the notice");
-    return 0;
-}
-
 static int
 answer_notice(struct node *node, const struct runner_request *request,
               json_t *asked, json_t **out, struct error *err)
@@ -219,7 +187,8 @@ answer_notice(struct node *node, const struct runner_request *request,
     again = instance->notice_deadline_ms == request->deadline_ms &&
             strcmp(instance->notice, request->reason) == 0;
     if (!again) {
-        result = write_notice(instance, request, err);
+        result = told_notice(instance, request->reason,
+                             request->deadline_ms, err);
         if (result == 0 && instance->start.notice_signal != 0)
             result =
                 send_signal(node, instance, instance->start.notice_signal, err);
@@ -231,6 +200,35 @@ answer_notice(struct node *node, const struct runner_request *request,
         instance->notice_deadline_ms = request->deadline_ms;
         node_unlock(node);
         result = instance_save(instance, err);
+    }
+    if (result == 0)
+        *out = record_now(node, instance);
+    node_release(node, instance);
+    return result;
+}
+
+static int
+answer_gang(struct node *node, const struct runner_request *request,
+            json_t *asked, json_t **out, struct error *err)
+{
+    struct instance *instance =
+        node_claim(node, request->instance, request->incarnation, err);
+    int result = 0;
+
+    (void)asked;
+    if (instance == NULL)
+        return -1;
+    if (memcmp(&instance->gang, &request->gang, sizeof(request->gang)) != 0) {
+        result = told_gang(instance, &request->gang, err);
+        if (result == 0 && instance->start.notice_signal != 0)
+            result = send_signal(node, instance,
+                                 instance->start.notice_signal, err);
+        if (result == 0) {
+            node_lock(node);
+            instance->gang = request->gang;
+            node_unlock(node);
+            result = instance_save(instance, err);
+        }
     }
     if (result == 0)
         *out = record_now(node, instance);
@@ -518,6 +516,7 @@ static answer_op *const answers[RUNNER_OP_COUNT] = {
     [RUNNER_START] = answer_start,
     [RUNNER_SIGNAL] = answer_signal,
     [RUNNER_NOTICE] = answer_notice,
+    [RUNNER_GANG] = answer_gang,
     [RUNNER_KILL] = answer_kill,
     [RUNNER_REMOVE] = answer_remove,
     [RUNNER_LIST] = answer_list,

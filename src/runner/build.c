@@ -18,6 +18,7 @@
 #include "runner/node.h"
 #include "runner/spec.h"
 #include "runner/volume.h"
+#include "runner/told.h"
 
 #define PATH_ROOM 320
 #define FILES_MAX 65536
@@ -61,7 +62,7 @@ make_directories(const struct instance *instance, struct error *err)
     (void)snprintf(path, sizeof(path), "%s/made/run", instance->place);
     if (chmod(path, 0755) != 0)
         return fail(err, "make the instance's place");
-    return 0;
+    return told_gang(instance, &instance->start.gang, err);
 }
 
 /* A small file of the platform in the layer over the image, so that no bind
@@ -432,6 +433,21 @@ add_card_env(struct node *node, const struct instance *instance,
     buffer_release(&list);
 }
 
+/* What it is as it begins; the file says what it has become. */
+static void
+add_gang_env(const struct instance *instance, const char **env, size_t *count)
+{
+    const struct gang *gang = &instance->start.gang;
+
+    set_env(env, count, "BULKHEAD_GANG=/run/bulkhead/gang.json");
+    set_env(env, count,
+            arena_printf(instance->arena, "BULKHEAD_NUMBER=%" PRId64,
+                         gang->number));
+    set_env(env, count,
+            arena_printf(instance->arena, "BULKHEAD_INSTANCES=%" PRId64,
+                         gang->instances));
+}
+
 static const char *const *
 env_of(struct node *node, const struct instance *instance)
 {
@@ -458,6 +474,8 @@ env_of(struct node *node, const struct instance *instance)
             arena_printf(arena, "BULKHEAD_INCARNATION=%" PRId64,
                          instance->incarnation));
     set_env(env, &count, "BULKHEAD_NOTICE=/run/bulkhead/notice.json");
+    if (start->gang.instances > 0)
+        add_gang_env(instance, env, &count);
     set_env(env, &count,
             arena_printf(arena, "BULKHEAD_ADDRESS=%s", names.address));
     set_env(env, &count,

@@ -64,6 +64,7 @@ instance_new(const struct policy *policy, const char *id, int64_t incarnation,
         instance_free(instance);
         return NULL;
     }
+    instance->gang = instance->start.gang;
     return instance;
 }
 
@@ -170,13 +171,21 @@ instance_record(const struct instance *instance)
 }
 
 static json_t *
+gang_of(const struct instance *instance)
+{
+    return instance->gang.instances > 0 ? gang_write(&instance->gang)
+                                        : json_null();
+}
+
+static json_t *
 journal_of(const struct instance *instance)
 {
     const struct instance_checkpoint *mark = &instance->checkpoint;
 
     return json_pack(
-        "{s:o, s:O, s:s, s:I, s:I, s:I}", "record", instance_record(instance),
-        "request", instance->request, "boot_id", clock_boot_id(),
+        "{s:o, s:o, s:O, s:s, s:I, s:I, s:I}", "record",
+        instance_record(instance), "gang", gang_of(instance), "request",
+        instance->request, "boot_id", clock_boot_id(),
         "address_index", (json_int_t)instance->port.address, "marker_inode",
         (json_int_t)mark->inode, "marker_born_ns", (json_int_t)mark->born_ns);
 }
@@ -246,6 +255,7 @@ restore(struct instance *instance, const json_t *journal, const json_t *record)
     const json_t *code = json_object_get(record, "exit_code");
     const json_t *notice = json_object_get(record, "notice");
     const json_t *mark = json_object_get(record, "checkpoint");
+    struct error ignored;
     char phase[16];
 
     restore_text(record, "state", phase, sizeof(phase));
@@ -255,6 +265,9 @@ restore(struct instance *instance, const json_t *journal, const json_t *record)
     restore_text(record, "reason", instance->reason, sizeof(instance->reason));
     restore_text(notice, "reason", instance->notice, sizeof(instance->notice));
     instance->notice_deadline_ms = number(notice, "deadline_ms");
+    if (json_is_object(json_object_get(journal, "gang")))
+        (void)gang_read(json_object_get(journal, "gang"), &instance->gang,
+                        &ignored);
     instance->pid = (pid_t)number(record, "pid");
     instance->uid_base = number(record, "uid_base");
     instance->started_ms = number(record, "started_ms");

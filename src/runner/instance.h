@@ -62,6 +62,7 @@ struct instance {
     struct cgroup_usage usage;
     char notice[RUNNER_LABEL_MAX + 1];
     int64_t notice_deadline_ms; /* 0: none */
+    struct gang gang; /* that it was told last */
     struct instance_checkpoint checkpoint;
     const struct image *image; /* while it is being started */
     int64_t lost_ms; /* since when neither process nor monitor is there */

@@ -445,7 +445,9 @@ command_decide(struct play *play, const struct command_ask *ask,
                                &ref, err);
     case COMMAND_UPDATE:
         return resource_update(granted, changes, ask->object, body, err);
-    case COMMAND_DELETE:
+    case COMMAND_DELETE: /* as the API's routes do */
+        if (ask->object.kind == KIND_WORKLOAD)
+            return submit_delete(granted, changes, ask->object, err);
         return resource_delete(granted, changes, ask->object, err);
     case COMMAND_SUBMIT:
         return submit_workload(granted, changes, ask->object, body, &ref, err);

@@ -45,7 +45,8 @@ struct play {
         int64_t reason[NAMES_MAX];
         int64_t state[NAMES_MAX];
         int64_t rule[2];
-        int64_t assigned, nominated, victims, expired, stopped, served, edits,
+        int64_t assigned, nominated, victims, grown, shrunk;
+        int64_t expired, stopped, served, edits,
             refused_edits, lost, back, failed_starts, explained, verified,
             promised;
         int64_t allowed[SORTS_MAX], refused[SORTS_MAX];
@@ -208,6 +209,18 @@ count_states(struct play *play)
 }
 
 static inline void
+count_shrunk(struct play *play)
+{
+    world_each(play->scene.world, KIND_INSTANCE, ref) {
+        const struct instance *instance =
+            world_instance(play->scene.world, ref);
+
+        play->hits.shrunk += lifecycle_has_left(instance) &&
+                             instance->want == WANT_NOTICE;
+    }
+}
+
+static inline void
 schedule(struct play *play)
 {
     struct scene *scene = &play->scene;
@@ -221,6 +234,7 @@ schedule(struct play *play)
     play->hits.assigned += scene->assigned;
     play->hits.nominated += scene->nominated;
     play->hits.victims += scene->victims;
+    play->hits.grown += scene->grown;
     play->hits.expired += scene->expired;
     play->hits.stopped += scene->stopped;
     world_each(scene->world, KIND_WORKLOAD, ref) {
@@ -281,6 +295,8 @@ submit(struct play *play)
         is_gone(play, job.priority) || is_gone(play, job.pool) ||
         (job.class_count > 0 && is_gone(play, classes[1])))
         return;
+    if (chance(play, 20))
+        job.instances_max = job.instances + 1 + below(play, 4);
     if (scene_try(&play->scene, job).state == WORKLOAD_REJECTED)
         return; /* refused at once: leaves no object */
     (void)scene_submit(&play->scene, job);
@@ -690,6 +706,30 @@ check_guarantees(struct play *play)
     }
 }
 
+/* Nobody waits: gangs grow into what is free. */
+static inline void
+rest(struct play *play)
+{
+    struct changes *changes = scene_begin(&play->scene);
+
+    world_each(play->scene.world, KIND_WORKLOAD, ref) {
+        struct workload *workload;
+
+        if (!lifecycle_is_waiting(scene_state(&play->scene, ref)))
+            continue;
+        lifecycle_drop_holds(changes, ref);
+        workload = change_update(changes, ref);
+        reason_clear(workload);
+        workload->state = WORKLOAD_CANCELLED;
+        workload->ended_ms = play->scene.now_ms;
+    }
+    scene_apply(&play->scene, changes);
+    for (int round = 0; round < 3; round++) {
+        schedule(play);
+        progress_all(play, 100, true);
+    }
+}
+
 static inline void
 calm(struct play *play)
 {
@@ -704,6 +744,7 @@ calm(struct play *play)
     }
     schedule(play);
     check_guarantees(play);
+    rest(play);
     play->hits.served += play->hits.assigned - before;
 }
 

@@ -63,6 +63,7 @@ act(struct play *play, uint64_t seed, int steps, bool forgetful)
         if (chance(play, 60))
             schedule(play);
         count_states(play);
+        count_shrunk(play);
         if (step % 1000 == 0)
             calm(play);
     }
@@ -82,6 +83,8 @@ show(const struct play *play)
         { "assigned", play->hits.assigned },
         { "nominated", play->hits.nominated },
         { "victims", play->hits.victims },
+        { "grown", play->hits.grown },
+        { "shrunk", play->hits.shrunk },
         { "expired", play->hits.expired },
         { "stopped", play->hits.stopped },
         { "served", play->hits.served },
@@ -120,6 +123,7 @@ check_hits(const struct play *play)
 {
     assert_true(play->hits.assigned > 100 && play->hits.nominated > 10 &&
                 play->hits.victims > 10 && play->hits.expired > 0 &&
+                play->hits.grown > 10 && play->hits.shrunk > 0 &&
                 play->hits.stopped > 0 && play->hits.served > 0 &&
                 play->hits.refused_edits > 0 && play->hits.edits > play->hits.refused_edits &&
                 play->hits.lost > 0 && play->hits.back > 0 && play->hits.failed_starts > 0 &&

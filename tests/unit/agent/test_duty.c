@@ -102,6 +102,41 @@ a_notice_is_given_once_and_ends_at_its_deadline(void **state)
     assert_int_equal(duty_next(&duty, NOW + 1000 + DUTY_TERM_MS), DUTY_KILL);
 }
 
+/* The size that it began with, and one that it was told, are not told again;
+ * an agent that starts anew tells what it has, and the runner knows it. */
+static void
+a_gang_that_became_another_is_told_once(void **state)
+{
+    struct duty duty = ordered(ORDER_RUN);
+    json_t *two = json_pack("{s:i}", "instances", 2);
+    json_t *three = json_pack("{s:i}", "instances", 3);
+    json_t *told;
+
+    (void)state;
+    duty.gang = two;
+    duty.told = json_incref(two);
+    done(&duty, DUTY_START, NOW);
+    show(&duty, REPORT_STARTING);
+    assert_int_equal(duty_next(&duty, NOW + 100), DUTY_NOTHING);
+    show(&duty, REPORT_RUNNING);
+    assert_int_equal(duty_next(&duty, NOW + 100), DUTY_NOTHING);
+    duty.gang = three;
+    assert_int_equal(duty_next(&duty, NOW + 100), DUTY_GANG);
+    told = duty_tell(&duty);
+    assert_true(json_equal(told, three));
+    json_decref(told);
+    failed(&duty, DUTY_GANG, ERROR_BUSY, NOW + 100);
+    assert_int_equal(duty_next(&duty, NOW + 10000), DUTY_GANG);
+    json_decref(duty_tell(&duty));
+    done(&duty, DUTY_GANG, NOW + 10000);
+    assert_int_equal(duty_next(&duty, NOW + 10100), DUTY_NOTHING);
+    duty.want = ORDER_NOTICE; /* then the notice says enough */
+    duty.gang = two;
+    assert_int_equal(duty_next(&duty, NOW), DUTY_NOTICE);
+    json_decref(three);
+    duty_release(&duty);
+}
+
 static void
 a_stop_terminates_and_then_kills(void **state)
 {
@@ -251,6 +286,7 @@ main(void)
         cmocka_unit_test(a_run_goes_from_start_to_release),
         cmocka_unit_test(an_end_stays_until_the_control_plane_has_taken_it),
         cmocka_unit_test(a_notice_is_given_once_and_ends_at_its_deadline),
+        cmocka_unit_test(a_gang_that_became_another_is_told_once),
         cmocka_unit_test(a_stop_terminates_and_then_kills),
         cmocka_unit_test(what_never_began_is_released_without_a_start),
         cmocka_unit_test(

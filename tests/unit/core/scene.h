@@ -336,7 +336,8 @@ scene_check(const struct world *world)
         scene_check_node(world, node);
     world_each(world, KIND_WORKLOAD, workload)
         scene_check_workload(world, workload);
-    scene_check_numbers(world);
+    world_each(world, KIND_INSTANCE, instance)
+        assert_non_null(world_workload(world, world_parent(world, instance)));
 }
 
 /* The scheduler's picture of the world is one that is made anew. */

@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "base/json.h"
+#include "engine/gang.h"
 #include "engine/order.h"
 
 #define ID "in_aaaaaaaaaaaaaaaaaaaaaaaaaa"
@@ -22,7 +23,7 @@ static struct order
 full(struct order_instance *instance, json_t *start)
 {
     *instance = (struct order_instance){ ID,          1, 7, ORDER_NOTICE,
-                                         "preempted", 9, scrubs, 1, start };
+                                         "preempted", 9, scrubs, 1, NULL, start };
     return (struct order){ NODE, 1000, 3, "00", false, instance, 1,
                            &volume, 1, scrubs, 1, &log_read, 1 };
 }
@@ -50,6 +51,40 @@ an_order_is_read_as_it_was_written(void **state)
     assert_int_equal(out.logs[0].max, 65536);
     assert_int_equal(out.serial, 3);
     json_decref(document);
+    json_decref(start);
+    buffer_release(&bytes);
+    arena_free(arena);
+}
+
+static void
+a_gang_is_told_strictly(void **state)
+{
+    struct arena *arena = arena_new();
+    json_t *start = json_object(), *document = NULL;
+    struct gang told = { 1, 4, 2, 6 }, read;
+    json_t *gang = gang_write(&told);
+    struct order_instance instance;
+    struct order order = full(&instance, start), out;
+    struct buffer bytes = { 0 };
+    struct error err;
+
+    (void)state;
+    instance.gang = gang;
+    order_write(&bytes, &order);
+    assert_int_equal(order_parse(arena, bytes.bytes, bytes.size, &document,
+                                 &out, &err),
+                     0);
+    assert_int_equal(gang_read(out.instances[0].gang, &read, &err), 0);
+    assert_int_equal(read.instances, 4);
+    assert_int_equal(read.most, 6);
+    json_decref(document);
+    (void)json_object_set_new(gang, "instances", json_integer(4097));
+    bytes.size = 0;
+    order_write(&bytes, &order);
+    assert_int_equal(order_parse(arena, bytes.bytes, bytes.size, &document,
+                                 &out, &err),
+                     -1);
+    json_decref(gang);
     json_decref(start);
     buffer_release(&bytes);
     arena_free(arena);
@@ -157,6 +192,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_order_is_read_as_it_was_written),
+        cmocka_unit_test(a_gang_is_told_strictly),
         cmocka_unit_test(the_revision_is_of_what_is_desired_alone),
         cmocka_unit_test(hostile_orders_are_refused),
         cmocka_unit_test(a_refusal_is_read_as_it_was_written),
