@@ -2,7 +2,6 @@
 #include "core/index.h"
 
 #include <assert.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,7 +9,7 @@
 
 /* Children of a knot: their scores fill one cache line. */
 #define FAN 16
-#define AHEAD 4 /* sites that are fetched ahead */
+#define AHEAD 12 /* sites that are fetched ahead */
 #define LEVELS 9 /* for 2^32 sites, the best of all among them */
 
 /* The scores of one class.  levels[0] has those of the sites, each level
@@ -21,6 +20,15 @@ struct tree {
     size_t owed_count, owed_room;
 };
 
+/* What a site is to 64 classes: sets of them. */
+struct mark {
+    uint64_t fits; /* they have room there */
+    uint64_t held; /* their trees have a leaf for it that is a place */
+    /* That leaf is not the score: the site is in the class's list, or counts
+     * as good as a site can be. */
+    uint64_t owed;
+};
+
 struct index {
     size_t sites, classes;
     size_t words; /* of a set of classes */
@@ -28,27 +36,24 @@ struct index {
     void *data;
     struct tree *trees;
     uint64_t *made; /* classes whose tree holds all scores but those owed */
-    /* By site, two sets side by side: the classes that fit there, and those
-     * to which it is owed: its leaf there is not the score.  It is in the
-     * class's list then, or counts as good as a site can be. */
-    uint64_t *sets;
-    uint64_t *scratch; /* a set */
+    struct mark *marks; /* by site, words each */
+    uint64_t *scratch; /* the sets of one site that fit */
     uint32_t *asked;   /* sites, and their scores */
     float *answers;
     size_t starts[LEVELS]; /* of each level in a tree's scores */
     size_t level_count, score_count;
 };
 
-static uint64_t *
-fits_of(const struct index *index, uint32_t site)
+static struct mark *
+mark_of(const struct index *index, uint32_t site, uint32_t class)
 {
-    return &index->sets[2 * site * index->words];
+    return &index->marks[site * index->words + class / 64];
 }
 
-static uint64_t *
-owed_of(const struct index *index, uint32_t site)
+static uint64_t
+bit(uint32_t class)
 {
-    return fits_of(index, site) + index->words;
+    return (uint64_t)1 << class % 64;
 }
 
 /* --- making it --- */
@@ -84,12 +89,13 @@ index_new(size_t sites, size_t classes, const struct index_view *view,
     index->trees = memory_new(classes + 1, sizeof(*index->trees));
     index->made = memory_new(index->words + 1, sizeof(uint64_t));
     index->scratch = memory_new(index->words + 1, sizeof(uint64_t));
-    index->sets = memory_new(2 * sites * index->words + 1, sizeof(uint64_t));
+    index->marks = memory_new(sites * index->words + 1,
+                              sizeof(*index->marks));
     index->asked = memory_new(sites + 1, sizeof(*index->asked));
     index->answers = memory_new(sites + 1, sizeof(*index->answers));
     measure(index);
-    for (size_t s = 0; s < sites; s++)
-        view->fit(data, (uint32_t)s, fits_of(index, (uint32_t)s));
+    for (uint32_t s = 0; s < sites; s++)
+        index_touch(index, s);
     return index;
 }
 
@@ -105,7 +111,7 @@ index_free(struct index *index)
     free(index->trees);
     free(index->made);
     free(index->scratch);
-    free(index->sets);
+    free(index->marks);
     free(index->asked);
     free(index->answers);
     free(index);
@@ -127,20 +133,19 @@ owe(struct tree *tree, uint32_t site)
 void
 index_touch(struct index *index, uint32_t site)
 {
-    uint64_t *fits = fits_of(index, site), *owed = owed_of(index, site);
+    struct mark *mark = mark_of(index, site, 0);
 
     assert(site < index->sites);
     index->view.fit(index->data, site, index->scratch);
-    for (size_t w = 0; w < index->words; w++) {
-        uint64_t fresh = (fits[w] | index->scratch[w]) & index->made[w];
+    for (uint32_t w = 0; w < index->words; w++, mark++) {
+        uint64_t fresh = (index->scratch[w] | mark->held) & ~mark->owed &
+                         index->made[w];
 
-        fits[w] = index->scratch[w];
-        for (fresh &= ~owed[w]; fresh != 0; fresh &= fresh - 1) {
-            size_t class = w * 64 + (size_t)__builtin_ctzll(fresh);
-
-            owed[w] |= (uint64_t)1 << class % 64;
-            owe(&index->trees[class], site);
-        }
+        mark->fits = index->scratch[w];
+        mark->owed |= fresh;
+        for (; fresh != 0; fresh &= fresh - 1)
+            owe(&index->trees[w * 64 + (uint32_t)__builtin_ctzll(fresh)],
+                site);
     }
 }
 
@@ -148,9 +153,8 @@ void
 index_restart(struct index *index)
 {
     memset(index->made, 0, index->words * sizeof(*index->made));
-    for (size_t s = 0; s < index->sites; s++)
-        memset(owed_of(index, (uint32_t)s), 0,
-               index->words * sizeof(*index->sets));
+    for (size_t i = 0; i < index->sites * index->words; i++)
+        index->marks[i].owed = index->marks[i].held = 0;
     for (size_t i = 0; i < index->classes; i++)
         index->trees[i].owed_count = 0;
 }
@@ -195,18 +199,6 @@ set(const struct index *index, struct tree *tree, uint32_t site, float score)
     }
 }
 
-static bool
-is_fit(const struct index *index, uint32_t class, uint32_t site)
-{
-    return (fits_of(index, site)[class / 64] >> class % 64 & 1) != 0;
-}
-
-static bool
-is_owed(const struct index *index, uint32_t class, uint32_t site)
-{
-    return (owed_of(index, site)[class / 64] >> class % 64 & 1) != 0;
-}
-
 /* The leaves of index->asked[0 .. count - 1] go to index->answers: scores, or
  * what is owed until it matters. */
 static void
@@ -220,8 +212,7 @@ answer(struct index *index, uint32_t class, size_t count)
         return;
     }
     for (size_t i = 0; i < count; i++) {
-        owed_of(index, index->asked[i])[class / 64] |= (uint64_t)1
-                                                       << class % 64;
+        mark_of(index, index->asked[i], class)->owed |= bit(class);
         index->answers[i] = most;
     }
 }
@@ -235,9 +226,13 @@ build(struct index *index, struct tree *tree, uint32_t class)
         tree->scores = memory_new(index->score_count, sizeof(float));
     for (size_t i = 0; i < index->score_count; i++)
         tree->scores[i] = INDEX_NO;
-    for (uint32_t s = 0; s < index->sites; s++)
-        if (is_fit(index, class, s))
+    for (uint32_t s = 0; s < index->sites; s++) {
+        struct mark *mark = mark_of(index, s, class);
+
+        mark->held |= mark->fits & bit(class);
+        if ((mark->fits & bit(class)) != 0)
             index->asked[count++] = s;
+    }
     answer(index, class, count);
     for (size_t i = 0; i < count; i++)
         tree->scores[index->asked[i]] = index->answers[i];
@@ -248,39 +243,52 @@ build(struct index *index, struct tree *tree, uint32_t class)
             tree->scores[index->starts[l] + i] =
                 best_of(&tree->scores[index->starts[l - 1] + i * FAN]);
     }
-    index->made[class / 64] |= (uint64_t)1 << class % 64;
+    index->made[class / 64] |= bit(class);
 }
 
-static void
-settle(struct index *index, uint32_t class, uint32_t site)
+/* Sorts the list: sites that have a score go to index->asked, those that had
+ * one to the list's begin, how many is returned; what came and went again is
+ * left out.  Sites lie far apart in memory, so what comes next is fetched
+ * ahead. */
+static size_t
+sort_list(struct index *index, struct tree *tree, uint32_t class,
+          size_t *asked_out)
 {
-    owed_of(index, site)[class / 64] &= ~((uint64_t)1 << class % 64);
-}
-
-/* Looks at what is in the list.  Sites lie far apart in memory, so what comes
- * next is fetched ahead. */
-static void
-pay(struct index *index, struct tree *tree, uint32_t class)
-{
-    size_t count = 0;
+    size_t gone = 0, asked = 0;
 
     for (size_t i = 0; i < tree->owed_count; i++) {
         uint32_t site = tree->owed[i];
+        struct mark *mark = mark_of(index, site, class);
+        uint64_t fits = mark->fits & bit(class);
 
         if (i + AHEAD < tree->owed_count)
-            __builtin_prefetch(fits_of(index, tree->owed[i + AHEAD]));
+            __builtin_prefetch(mark_of(index, tree->owed[i + AHEAD], class));
+        index->asked[asked] = site;
+        asked += fits != 0;
+        mark->owed &= ~bit(class);
+        if (((mark->held | fits) & bit(class)) == 0)
+            continue;
         __builtin_prefetch(&tree->scores[site]);
-        settle(index, class, site);
-        if (is_fit(index, class, site))
-            index->asked[count++] = site;
-        else
-            tree->owed[i - count] = site;
+        if (index->level_count > 1)
+            __builtin_prefetch(&tree->scores[index->starts[1] + site / FAN]);
+        mark->held = (mark->held & ~bit(class)) | fits;
+        tree->owed[gone] = site;
+        gone += fits == 0;
     }
-    for (size_t i = 0; i < tree->owed_count - count; i++)
-        set(index, tree, tree->owed[i], INDEX_NO);
     tree->owed_count = 0;
-    answer(index, class, count);
-    for (size_t i = 0; i < count; i++)
+    *asked_out = asked;
+    return gone;
+}
+
+static void
+pay(struct index *index, struct tree *tree, uint32_t class)
+{
+    size_t asked, gone = sort_list(index, tree, class, &asked);
+
+    for (size_t i = 0; i < gone; i++)
+        set(index, tree, tree->owed[i], INDEX_NO);
+    answer(index, class, asked);
+    for (size_t i = 0; i < asked; i++)
         set(index, tree, index->asked[i], index->answers[i]);
 }
 
@@ -312,19 +320,23 @@ find(struct index *index, struct tree *tree, uint32_t class, double slack)
 {
     for (;;) {
         double least = (double)best(index, tree) - slack;
-        uint32_t site;
         float score = INDEX_NO;
+        struct mark *mark;
+        uint32_t site;
 
         if (best(index, tree) <= INDEX_NO)
             return INDEX_NONE;
         if (least <= (double)INDEX_NO)
             least = (double)best(index, tree);
         site = first(index, tree, least);
-        if (!is_owed(index, class, site))
+        mark = mark_of(index, site, class);
+        if ((mark->owed & bit(class)) == 0)
             return site;
-        settle(index, class, site);
-        if (is_fit(index, class, site))
+        mark->owed &= ~bit(class);
+        if ((mark->fits & bit(class)) != 0)
             index->view.score(index->data, class, &site, 1, &score);
+        else
+            mark->held &= ~bit(class);
         set(index, tree, site, score);
     }
 }
@@ -335,7 +347,7 @@ index_find(struct index *index, uint32_t class, double slack)
     struct tree *tree = &index->trees[class];
 
     assert(class < index->classes);
-    if ((index->made[class / 64] >> class % 64 & 1) == 0)
+    if ((index->made[class / 64] & bit(class)) == 0)
         build(index, tree, class);
     else if (tree->owed_count > 0)
         pay(index, tree, class);
