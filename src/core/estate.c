@@ -7,6 +7,7 @@
 #include "core/estate_private.h"
 #include "core/lifecycle.h"
 #include "core/expect.h"
+#include "core/reclaim_index.h"
 
 /* --- tables --- */
 
@@ -234,6 +235,7 @@ note_part(struct estate *estate, const struct trail_step *step)
 {
     uint32_t part = estate_part(estate, step->target);
 
+    reclaim_index_stale(estate, step->scope);
     if (part != ESTATE_NONE)
         mark_site(estate, estate->parts[part].site);
     if (step->parent.kind == KIND_INSTANCE)
@@ -467,6 +469,7 @@ begin(struct arena *arena, const struct world *world, int64_t now_ms)
         arena_alloc(arena, ESTATE_TOUCHED * sizeof(*estate->touched));
     estate->touched_parts =
         arena_alloc(arena, ESTATE_TOUCHED * sizeof(*estate->touched_parts));
+    reclaim_index_on(estate);
     read_platform(estate);
     world_each(world, KIND_NODE, ref)
         add_site(estate, ref);

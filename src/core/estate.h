@@ -103,9 +103,16 @@ struct run {
     /* what it adds to the ledgers */
     bool promised, gives_back;
     uint32_t stays; /* live instances and bindings, leaving ones too */
+    /* what victims are ordered by */
+    int64_t since_ms; /* of work that would be lost; INT64_MAX: none yet */
+    int64_t young_ms; /* its start, when it was preempted before; or 0 */
+    int64_t kind;     /* surplus, batch, interactive, service */
+    uint64_t seq;
+    uint32_t shelf; /* of reclaim_index.h; ESTATE_NONE */
     struct ref first_hold; /* of its nomination, or none */
     uint64_t charged; /* a digest of that */
     uint32_t next, previous; /* of the tenant; ESTATE_NONE at the ends */
+    uint32_t next_held, previous_held; /* of its nominated work */
     struct share *shares;
     size_t share_count, share_room, use_room;
 };
@@ -140,6 +147,7 @@ struct estate_news {
 
 struct expect;
 struct place_index;
+struct reclaim_index;
 
 struct estate {
     struct arena *arena;
@@ -186,6 +194,7 @@ struct estate {
         size_t flag_room;
     } *trials;
     struct place_index *places; /* place_index.h; NULL: there is none */
+    struct reclaim_index *reclaims; /* reclaim_index.h */
     struct estate_inside *inside; /* of estate.c and estate_run.c */
 };
 
@@ -226,6 +235,8 @@ uint32_t estate_run_on(const struct estate *estate, struct ref workload,
                        uint32_t part);
 /* The first run of a tenant; run.next leads on, in no order. */
 uint32_t estate_first_run(const struct estate *estate, struct ref tenant);
+/* The same of its nominated work, by next_held. */
+uint32_t estate_first_held(const struct estate *estate, struct ref tenant);
 /* The counters of a pool's places, of a tenant's runs. */
 struct estate_pulse estate_pool(const struct estate *estate, struct ref pool);
 struct estate_pulse estate_tenant(const struct estate *estate,

@@ -56,6 +56,8 @@ struct estate_inside {
     size_t part_room, site_room, run_room;
     uint32_t *first_runs; /* by index of the tenant */
     size_t first_run_room;
+    uint32_t *first_held;
+    size_t first_held_room;
     uint32_t *free_runs;
     size_t free_run_count, free_run_room;
     struct marks sites; /* to be derived */

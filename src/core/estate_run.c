@@ -3,6 +3,7 @@
 
 #include "core/estate_private.h"
 #include "core/lifecycle.h"
+#include "core/reclaim_index.h"
 
 /* Runs: what each workload has, and what it adds to the ledgers. */
 
@@ -19,6 +20,14 @@ estate_first_run(const struct estate *estate, struct ref tenant)
 {
     return tenant.index < estate->inside->first_run_room
                ? estate->inside->first_runs[tenant.index]
+               : ESTATE_NONE;
+}
+
+uint32_t
+estate_first_held(const struct estate *estate, struct ref tenant)
+{
+    return tenant.index < estate->inside->first_held_room
+               ? estate->inside->first_held[tenant.index]
                : ESTATE_NONE;
 }
 
@@ -49,6 +58,37 @@ run_unlink(struct estate *estate, const struct run *run)
         estate->inside->first_runs[run->tenant.index] = run->next;
     if (run->next != ESTATE_NONE)
         estate->runs[run->next].previous = run->previous;
+}
+
+static void
+held_link(struct estate *estate, uint32_t number)
+{
+    struct estate_inside *inside = estate->inside;
+    struct run *run = &estate->runs[number];
+    uint32_t *first = estate_place(estate, &inside->first_held,
+                                   &inside->first_held_room,
+                                   run->tenant.index);
+
+    if (!run->promised)
+        return;
+    run->previous_held = ESTATE_NONE;
+    run->next_held = *first;
+    if (*first != ESTATE_NONE)
+        estate->runs[*first].previous_held = number;
+    *first = number;
+}
+
+static void
+held_unlink(struct estate *estate, const struct run *run)
+{
+    if (!run->promised)
+        return;
+    if (run->previous_held != ESTATE_NONE)
+        estate->runs[run->previous_held].next_held = run->next_held;
+    else
+        estate->inside->first_held[run->tenant.index] = run->next_held;
+    if (run->next_held != ESTATE_NONE)
+        estate->runs[run->next_held].previous_held = run->previous_held;
 }
 
 static uint32_t
@@ -276,6 +316,7 @@ surplus_fill(struct estate *estate, uint32_t number, uint32_t gang,
     run->live = true;
     run->fixed = !lifecycle_can_shrink(workload, instance);
     run->priority = estate->runs[gang].priority;
+    reclaim_index_rank(run, workload, instance);
     run->demand.asked_pool = estate->runs[gang].demand.asked_pool;
     quota_demand_instance(estate->world, instance, &run->demand);
     add_use(estate, run, &use);
@@ -303,6 +344,7 @@ surplus_derive(struct estate *estate, uint32_t gang,
         number = run_take(estate);
         run_link(estate, number, workload->object.scope);
         surplus_fill(estate, number, gang, workload, instance);
+        reclaim_index_add(estate, number);
         estate->runs[last].next_surplus = number;
         estate->runs[number].next_surplus = ESTATE_NONE;
         estate->runs[gang].surplus_count++;
@@ -344,6 +386,7 @@ static void
 run_clear(struct estate *estate, struct run *run)
 {
     struct run empty = { .next_surplus = ESTATE_NONE,
+                         .shelf = ESTATE_NONE,
                          .uses = run->uses,
                          .use_room = run->use_room,
                          .shares = run->shares,
@@ -363,6 +406,7 @@ run_drop_surplus(struct estate *estate, const struct run *gang)
         struct run *run = &estate->runs[at];
 
         next = run->next_surplus;
+        reclaim_index_remove(estate, at);
         run_unlink(estate, run);
         run_clear(estate, run);
         run_give(estate, at);
@@ -381,6 +425,7 @@ run_fill(struct estate *estate, struct run *run,
     run->priority = priority != NULL ? priority->value : 0;
     run->live = lifecycle_is_live(workload->state);
     run->leaving = is_stopping(workload->state);
+    reclaim_index_rank(run, workload, NULL);
     run->demand.asked_pool = workload->pool;
     run->demand.of[DIMENSION_WORKLOADS] = 1;
     derive_instances(estate, run, workload);
@@ -511,8 +556,11 @@ estate_run_derive(struct estate *estate, uint32_t index)
     number = inside->run_of[index];
     if (number != ESTATE_NONE) {
         old = estate->runs[number];
+        reclaim_index_remove(estate, number);
+        reclaim_index_stale(estate, old.tenant);
         run_drop_surplus(estate, &old);
         run_unlink(estate, &estate->runs[number]);
+        held_unlink(estate, &estate->runs[number]);
         run_clear(estate, &estate->runs[number]);
     }
     if (!has_run(estate->world, workload)) {
@@ -527,6 +575,9 @@ estate_run_derive(struct estate *estate, uint32_t index)
     run_link(estate, number, workload->object.scope);
     run_fill(estate, &estate->runs[number], workload);
     surplus_derive(estate, number, workload);
+    held_link(estate, number);
+    reclaim_index_add(estate, number);
+    reclaim_index_stale(estate, workload->object.scope);
     tell(estate, workload->object.scope, &old, &estate->runs[number]);
 }
 
@@ -535,6 +586,9 @@ estate_run_note(struct estate *estate, const struct trail_step *step)
 {
     bool quota = step->ref.kind == KIND_QUOTA;
 
+    if (quota || step->ref.kind == KIND_RESERVATION)
+        reclaim_index_stale(estate,
+                            quota ? step->scope : (struct ref){ 0 });
     if (!quota && step->ref.kind != KIND_PRIORITY)
         return;
     for (size_t i = 0; i < estate->run_count; i++) {
@@ -548,28 +602,56 @@ estate_run_note(struct estate *estate, const struct trail_step *step)
 
 /* --- earlier nominations --- */
 
+static void
+take_off(const struct run *run, struct ledger *ledger)
+{
+    for (size_t i = 0; i < run->share_count; i++) {
+        const struct share *share = &run->shares[i];
+
+        if (!share->leaving)
+            ledger_add(ledger, (struct ref){ KIND_QUOTA, share->quota },
+                       -share->amount);
+    }
+}
+
+/* Others than of its tenant have none of its quotas but the platform's. */
+static void
+take_off_later(const struct estate *estate, struct ref tenant, uint64_t seq,
+               struct ledger *ledger)
+{
+    const struct world *world = estate->world;
+
+    for (uint32_t at = estate_first_held(estate, tenant); at != ESTATE_NONE;
+         at = estate->runs[at].next_held) {
+        const struct run *run = &estate->runs[at];
+
+        if (world_object(world, run->first_hold)->seq > seq)
+            take_off(run, ledger);
+    }
+}
+
 void
 estate_earlier(const struct estate *estate, struct ref workload,
                struct arena *arena, struct ledger *ledger_out)
 {
     const struct world *world = estate->world;
     struct ref hold = world_first_child(world, KIND_HOLD, workload);
+    struct ref platform = world_platform_ref(world);
 
     ledger_copy(ledger_out, &estate->promised, arena);
-    for (; !ref_is_none(hold); hold = world_next(world, hold)) {
+    if (ref_is_none(hold))
+        return;
+    if (ref_is_none(world_first_child(world, KIND_QUOTA, platform))) {
+        take_off_later(estate, world_object(world, hold)->scope,
+                       world_object(world, hold)->seq, ledger_out);
+        return;
+    }
+    while (!ref_is_none(hold = world_next(world, hold))) {
         struct ref other = world_parent(world, hold);
         uint32_t number = estate_run(estate, other);
 
-        if (number == ESTATE_NONE || ref_equal(other, workload) ||
-            !ref_equal(hold, estate->runs[number].first_hold))
-            continue;
-        for (size_t i = 0; i < estate->runs[number].share_count; i++) {
-            const struct share *share = &estate->runs[number].shares[i];
-
-            if (!share->leaving)
-                ledger_add(ledger_out,
-                           (struct ref){ KIND_QUOTA, share->quota },
-                           -share->amount);
-        }
+        if (number != ESTATE_NONE && !ref_equal(other, workload) &&
+            ref_equal(hold, estate->runs[number].first_hold))
+            take_off(&estate->runs[number], ledger_out);
     }
 }

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "core/estate_private.h"
+#include "core/reclaim_index.h"
 
 /* The estate that followed the world against one that is made from it now. */
 
@@ -182,7 +183,9 @@ compare_runs(const struct estate *estate, const struct estate *fresh)
             run->leaving != other->leaving ||
             run->promised != other->promised ||
             run->gives_back != other->gives_back ||
-            run->fixed != other->fixed ||
+            run->since_ms != other->since_ms ||
+            run->young_ms != other->young_ms || run->kind != other->kind ||
+            run->fixed != other->fixed || run->stays != other->stays ||
             run->surplus_count != other->surplus_count ||
             !ref_equal(run->first_hold, other->first_hold) ||
             !same_demand(&run->demand, &other->demand) ||
@@ -249,5 +252,7 @@ estate_is_true(const struct estate *estate, const char **where_out)
     if (*where_out == NULL &&
         !same_numbers(&estate->numbers, &fresh->numbers))
         *where_out = "uids and addresses";
+    if (*where_out == NULL && !reclaim_index_is_true(estate))
+        *where_out = "the order of victims";
     return *where_out == NULL;
 }

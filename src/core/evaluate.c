@@ -327,21 +327,44 @@ try_from(struct look *look, struct ref nominee,
     return found;
 }
 
+/* The first nomination after this one, by its holds, that has to give way. */
+static struct ref
+next_nominee(const struct look *look, uint64_t after)
+{
+    const struct estate *estate = look->estate;
+    struct ref tenant = look->workload->object.scope, next = { 0 };
+    uint64_t best = UINT64_MAX;
+
+    for (uint32_t at = estate_first_held(estate, tenant); at != ESTATE_NONE;
+         at = estate->runs[at].next_held) {
+        const struct run *run = &estate->runs[at];
+        uint64_t seq = world_object(estate->world, run->first_hold)->seq;
+
+        if (seq <= after || seq >= best || !gives_way(look, run->workload))
+            continue;
+        best = seq;
+        next = run->workload;
+    }
+    return next;
+}
+
 /* A nomination moves to work that could preempt the nominee. */
 static bool
 find_transfer(struct look *look, struct evaluation *evaluation)
 {
     const struct world *world = look->estate->world;
+    struct ref nominee = { 0 };
+    uint64_t after = 0;
 
     /* Its own failed nomination ends first. */
     if (look->nominated)
         return false;
-    world_each(world, KIND_HOLD, ref) {
-        struct ref nominee = world_parent(world, ref);
-
-        if (ref_equal(ref, world_first_child(world, KIND_HOLD, nominee)) &&
-            gives_way(look, nominee) && try_from(look, nominee, evaluation))
+    while (!ref_is_none(nominee = next_nominee(look, after))) {
+        if (try_from(look, nominee, evaluation))
             return true;
+        after = world_object(world, world_first_child(world, KIND_HOLD,
+                                                      nominee))
+                    ->seq;
     }
     return false;
 }
