@@ -3,8 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/handlers.h"
-#include "api/history.h"
+#include "api/usage_private.h"
 #include "base/clock.h"
 #include "core/price.h"
 #include "store/row.h"
@@ -16,45 +15,9 @@
  * up to now is complete.
  */
 
-#define GROUPS_MAX 5
-
-enum group {
-    GROUP_TENANT,
-    GROUP_PROJECT,
-    GROUP_USER,
-    GROUP_WORKLOAD,
-    GROUP_CLASS,
-    GROUP_POOL,
-    GROUP_MODEL,
-    GROUP_NODE,
-    GROUP_CARD,
-    GROUP_COUNT
-};
-static const char *const group_names[] = {"tenant", "project", "user",
+const char *const usage_groups[] = {"tenant", "project", "user",
                                           "workload", "class", "pool",
                                           "model", "node", "card"};
-
-struct use {
-    const char *keys[GROUPS_MAX]; /* "": none */
-    const char *usage;            /* class of the time */
-    const char *meter;
-    int64_t price_nano;
-    int64_t quantity;
-};
-
-struct report {
-    struct arena *arena;
-    struct history_scope scope;
-    char tenant[ID_TEXT_MAX]; /* "": not only one */
-    enum group groups[GROUPS_MAX];
-    size_t group_count;
-    int64_t from_ms, to_ms, now_ms;
-    struct use *uses;
-    size_t count, room;
-    json_t *names;
-    char currency[8];
-    bool overflow;
-};
 
 /* --- what is asked --- */
 
@@ -63,8 +26,8 @@ add_group(struct report *report, const char *text, size_t size,
           bool platform, struct error *err)
 {
     for (unsigned i = 0; i < GROUP_COUNT; i++) {
-        if (strlen(group_names[i]) != size ||
-            memcmp(group_names[i], text, size) != 0)
+        if (strlen(usage_groups[i]) != size ||
+            memcmp(usage_groups[i], text, size) != 0)
             continue;
         if (i >= GROUP_NODE && !platform)
             break;
@@ -96,8 +59,8 @@ read_groups(const struct exchange *exchange, struct report *report,
     return 0;
 }
 
-static void
-add_use(struct report *report, const struct use *use)
+void
+usage_add(struct report *report, const struct use *use)
 {
     if (report->count == report->room) {
         report->room = report->room == 0 ? 64 : report->room * 2;
@@ -116,8 +79,8 @@ ref_key(const struct world *world, struct arena *arena, struct ref ref)
     return text != NULL ? text : "";
 }
 
-static const char *
-binding_key(const struct world *world, struct arena *arena, enum group group,
+const char *
+usage_key(const struct world *world, struct arena *arena, enum group group,
             const struct binding *binding)
 {
     const struct card *card = world_card(world, binding->card);
@@ -163,12 +126,12 @@ add_live(const struct world *world, struct report *report,
     struct use use = {.usage = "bound", .meter = "card_hour"};
     for (size_t i = 0; i < report->group_count; i++)
         use.keys[i] =
-            binding_key(world, report->arena, report->groups[i], binding);
+            usage_key(world, report->arena, report->groups[i], binding);
     use.quantity = binding->milli * (to_ms - from_ms);
     use.price_nano =
         price_at(world, METER_CARD_HOUR, card == NULL ? "" : card->model,
                  binding->object.scope, report->now_ms);
-    add_use(report, &use);
+    usage_add(report, &use);
 }
 
 static void
@@ -210,6 +173,7 @@ usage_read(const struct granted *granted, struct exchange *exchange,
     if (node.kind == KIND_TENANT)
         object_id_text(world, node, report->tenant);
     name_groups(granted, report);
+    usage_terms_read(granted, report);
     world_each(world, KIND_BINDING, ref) {
         const struct binding *binding = world_binding(world, ref);
         if (world_is_below(world, binding->project, node))
@@ -220,8 +184,8 @@ usage_read(const struct granted *granted, struct exchange *exchange,
 
 /* --- the ledger; reader thread --- */
 
-static const char *
-value_text(struct arena *arena, const struct value *value)
+const char *
+usage_text(struct arena *arena, const struct value *value)
 {
     if (value->type != VALUE_TEXT)
         return "";
@@ -236,12 +200,12 @@ take_sum(void *context, const struct value *values, struct error *err)
     size_t at = report->group_count;
     (void)err;
     for (size_t i = 0; i < at; i++)
-        use.keys[i] = value_text(report->arena, &values[i]);
-    use.usage = value_text(report->arena, &values[at]);
-    use.meter = value_text(report->arena, &values[at + 1]);
+        use.keys[i] = usage_text(report->arena, &values[i]);
+    use.usage = usage_text(report->arena, &values[at]);
+    use.meter = usage_text(report->arena, &values[at + 1]);
     use.price_nano = values[at + 2].integer;
     use.quantity = values[at + 3].integer;
-    add_use(report, &use);
+    usage_add(report, &use);
     return 0;
 }
 
@@ -251,7 +215,7 @@ sum_facts(struct store_reader *reader, struct report *report,
 {
     struct store_sum sum = {.where = {.kind = KIND_FACT}, .sum = "quantity"};
     for (size_t i = 0; i < report->group_count; i++)
-        sum.groups[sum.group_count++] = group_names[report->groups[i]];
+        sum.groups[sum.group_count++] = usage_groups[report->groups[i]];
     sum.groups[sum.group_count++] = "usage";
     sum.groups[sum.group_count++] = "meter";
     sum.groups[sum.group_count++] = "price_nano";
@@ -302,20 +266,25 @@ compare_uses(const void *a, const void *b)
                : left->price_nano > right->price_nano;
 }
 
-/* Only bound time has somebody who pays for it. */
+/* Only bound time has somebody who pays for it, and what is committed; what
+ * that covers is taken back. */
 static int64_t
 cost_of(struct report *report, const struct use *use, int64_t quantity)
 {
     int64_t cost = 0;
+    bool covered = strcmp(use->usage, "covered") == 0;
     bool fits;
-    if (strcmp(use->usage, "bound") != 0)
+    if (strcmp(use->usage, "bound") != 0 && !covered &&
+        strcmp(use->usage, "committed") != 0)
         return 0;
     if (strcmp(use->meter, "card_hour") == 0)
         fits = price_of_card_time(use->price_nano, quantity, &cost) == 0;
     else
         fits = !__builtin_mul_overflow(use->price_nano, quantity, &cost);
     report->overflow |= !fits;
-    return fits ? cost : 0;
+    if (!fits)
+        return 0;
+    return covered ? -cost : cost;
 }
 
 static json_t *
@@ -330,7 +299,7 @@ describe_use(const struct report *report, const struct use *use,
                              "cost_nano", (json_int_t)cost);
     for (size_t i = 0; i < report->group_count; i++) {
         const char *key = use->keys[i];
-        json_object_set_new(item, group_names[report->groups[i]],
+        json_object_set_new(item, usage_groups[report->groups[i]],
                             key[0] == '\0' ? json_null() : json_string(key));
     }
     return item;
@@ -395,7 +364,10 @@ usage_history(struct exchange *exchange, struct store_reader *reader,
     struct report *report = exchange->data;
     int result = sum_scope(reader, report, err);
     if (result == 0)
+        result = usage_terms_add(reader, report, err);
+    if (result == 0)
         result = answer_report(exchange, report, err);
+    usage_terms_free(report);
     json_decref(report->names);
     free(report->uses);
     report->uses = NULL;

@@ -113,7 +113,9 @@ cost(struct cli *cli, struct error *err)
     "CLASS-OF-TIME: bound is held by a workload; what is left of a card is "  \
     "idle, reserved\n(kept for a workload), scrub, maintenance, unhealthy "   \
     "or unknown. One card for one hour\nis 1 card-hour, half a card 0.5. "    \
-    "Only bound time costs. CSV and JSON give quantity\nin "                  \
+    "Only bound time costs. Of a tenant with commitments committed is what "  \
+    "it pays for them,\nused or not, and covered is use that they pay for: it "\
+    "is taken back. CSV and JSON give quantity\nin "                  \
     "milli-card-milliseconds (3600000000 are one card-hour) and cost in "     \
     "billionths\nof the currency."
 

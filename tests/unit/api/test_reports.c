@@ -105,6 +105,68 @@ a_report_holds_only_what_lies_below_its_node(void **state)
          NULL, 400);
 }
 
+/* One card is committed at 600 nano an hour and used at 1000: the use costs
+ * what it did, is taken back as far as it is covered, and the commitment is
+ * paid, by the tenant and not by a project. */
+static void
+what_is_committed_is_paid_once_used_or_not(void **state)
+{
+    (void)state;
+    struct place *place = &estate.place;
+    char to[CLOCK_TEXT_MAX], body[256];
+    static const char path[] = "/tenants/vision/usage?group=project,model";
+    tell(place, place->root, "POST", "/stepup",
+         "{\"password\":\"" PASSWORD "\"}", 204);
+    tell(place, place->root, "POST", "/prices",
+         "{\"meter\":\"card_hour\",\"nano\":1000}", 201);
+    clock_format(harness_wall_ms() + 30 * 24 * 3600 * INT64_C(1000), to);
+    (void)snprintf(body, sizeof body,
+                   "{\"cards\":2,\"nano\":600,\"to_ms\":\"%s\"}", to);
+    tell(place, estate.vision.admin, "POST", "/tenants/vision/commitments",
+         body, 403);
+    tell(place, place->root, "POST", "/tenants/vision/commitments",
+         "{\"cards\":0,\"nano\":600,\"to_ms\":\"2033-01-01T00:00:00Z\"}",
+         400);
+    harness_run(&place->harness, cut_step, NULL);
+    tell(place, place->root, "POST", "/tenants/vision/commitments", body,
+         201);
+    scoped_json before = ask(place, estate.vision.admin, "GET", path, NULL,
+                             200);
+    assert_int_equal(sum_of(before, "committed", "quantity"), 0);
+    harness_pass(2 * 3600 * 1000);
+    scoped_json after = ask(place, estate.vision.admin, "GET", path, NULL,
+                            200);
+    int64_t used = sum_of(after, "bound", "quantity") -
+                   sum_of(before, "bound", "quantity");
+    int64_t cost = sum_of(after, "bound", "cost_nano") -
+                   sum_of(before, "bound", "cost_nano");
+    assert_int_equal(used, INT64_C(7200000000));
+    assert_int_equal(cost, 2000);
+    /* Two cards for two hours, and one that was used. */
+    assert_int_equal(sum_of(after, "committed", "quantity"),
+                     INT64_C(14400000000));
+    assert_int_equal(sum_of(after, "committed", "cost_nano"), 2400);
+    int64_t covered = sum_of(after, "covered", "quantity");
+    assert_true(covered >= used);
+    assert_true(covered <= sum_of(after, "bound", "quantity"));
+    assert_true(sum_of(after, "covered", "cost_nano") <= -2000);
+    harness_run(&place->harness, cut_step, NULL);
+    scoped_json cut = ask(place, estate.vision.admin, "GET", path, NULL, 200);
+    assert_int_equal(sum_of(cut, "covered", "quantity"), covered);
+    assert_int_equal(sum_of(cut, "bound", "cost_nano"),
+                     sum_of(after, "bound", "cost_nano"));
+    scoped_json project =
+        ask(place, estate.vision.admin, "GET",
+            "/tenants/vision/projects/work/usage?group=user", NULL, 200);
+    assert_int_equal(sum_of(project, "committed", "quantity"), 0);
+    assert_int_equal(sum_of(project, "covered", "quantity"), covered);
+    /* The other tenant pays and is credited nothing. */
+    scoped_json other = ask(place, place->root, "GET",
+                            "/tenants/research/usage", NULL, 200);
+    assert_int_equal(sum_of(other, "covered", "quantity"), 0);
+    assert_int_equal(sum_of(other, "committed", "quantity"), 0);
+}
+
 static size_t
 count_items(const char *token, const char *path)
 {
@@ -237,6 +299,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_bound_hour_is_reported_once_live_or_cut),
         cmocka_unit_test(a_report_holds_only_what_lies_below_its_node),
+        cmocka_unit_test(what_is_committed_is_paid_once_used_or_not),
         cmocka_unit_test(the_timeline_is_asked_both_ways_and_at_an_instant),
         cmocka_unit_test(an_audit_log_is_read_by_those_who_may),
         cmocka_unit_test(cards_show_their_holders_to_operators),
