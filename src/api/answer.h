@@ -24,6 +24,7 @@ struct answer {
     char signature[256]; /* of an answer to an agent, "" : none */
     int64_t log_next;  /* of a piece of a log: where the next begins */
     bool log_complete; /* ... and nothing follows it */
+    unsigned retry_s;   /* ask again after, 0: the usual second */
     bool replayed;      /* comes from a stored receipt */
     bool dry_run;
 };

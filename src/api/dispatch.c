@@ -6,6 +6,7 @@
 #include "api/receipt.h"
 #include "api/resolve.h"
 #include "api/state.h"
+#include "base/clock.h"
 #include "base/sign.h"
 #include "identity/token.h"
 
@@ -386,12 +387,22 @@ is_repeated_delete(struct loop *loop, struct exchange *exchange)
            receipt_find(loop_world(loop), exchange, &ignored) == 1;
 }
 
+/* The tenant of who asks, or the platform. */
+static struct id
+home_of(const struct world *world, const struct exchange *exchange)
+{
+    return world_object(world,
+                        world_scope(world, exchange->actor.subject))->id;
+}
+
 static int
 run(struct loop *loop, struct exchange *exchange, struct error *err)
 {
     if (authenticate(loop, exchange, err) != 0)
         return -1;
     find_object(loop_world(loop), exchange);
+    if (state_think(exchange, home_of(loop_world(loop), exchange), err) != 0)
+        return -1;
     if (is_repeated_delete(loop, exchange))
         return 0;
     bool trial = exchange->route->work != NULL && !exchange->worked &&
@@ -412,10 +423,12 @@ static void
 run_job(struct loop *loop, struct job *job)
 {
     struct exchange *exchange = job->data;
+    int64_t start_us = clock_mono_us();
     if (run(loop, exchange, &exchange->error) != 0) {
         job->read = NULL;
         exchange_fail(exchange);
     }
+    exchange->thought_us += clock_mono_us() - start_us;
 }
 
 static void
@@ -437,8 +450,10 @@ static void
 read_job(struct job *job, struct store_reader *reader)
 {
     struct exchange *exchange = job->data;
+    int64_t start_us = clock_mono_us();
     if (exchange->route->history(exchange, reader, &exchange->error) != 0)
         exchange_fail(exchange);
+    exchange->thought_us += clock_mono_us() - start_us;
 }
 
 static void

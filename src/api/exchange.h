@@ -68,6 +68,9 @@ struct exchange {
     int64_t start_us;
     int64_t start_ms;
     bool counted;
+    bool thinks; /* its time is counted to its tenant */
+    struct id thinker;
+    int64_t thought_us;
     size_t bucket;
     bool decline; /* the body went over the limit */
 };

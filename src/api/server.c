@@ -235,10 +235,12 @@ static void
 add_headers(struct MHD_Response *response, const struct exchange *exchange)
 {
     const struct answer *answer = &exchange->answer;
-    char next[24] = "";
+    char next[24] = "", retry[16] = "1";
     if (answer->log_next > 0 || answer->log_complete)
         (void)snprintf(next, sizeof next, "%lld",
                        (long long)answer->log_next);
+    if (answer->retry_s > 0)
+        (void)snprintf(retry, sizeof retry, "%u", answer->retry_s);
     const struct {
         const char *name;
         const char *value;
@@ -257,7 +259,7 @@ add_headers(struct MHD_Response *response, const struct exchange *exchange)
         {"Dry-Run", answer->dry_run ? "true" : NULL},
         {"WWW-Authenticate", answer->status == 401 ? "Bearer" : NULL},
         {"Retry-After",
-         answer->status == 429 || answer->status == 503 ? "1" : NULL},
+         answer->status == 429 || answer->status == 503 ? retry : NULL},
     };
     for (size_t i = 0; i < sizeof headers / sizeof *headers; i++)
         if (headers[i].value != NULL && headers[i].value[0] != '\0')

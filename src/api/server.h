@@ -41,6 +41,7 @@ struct api_options {
     unsigned subject_max;     /* of one credential, 0: 64 */
     unsigned streams_max;     /* 0: 256 */
     unsigned timeout_s;       /* of a silent client, 0: 30 */
+    unsigned think_ms; /* a tenant's time for what-if and explain, 0: 20000 */
 };
 
 /* Between loop_open and loop_start: it takes timers and hooks.  Requests that

@@ -62,6 +62,8 @@ state_new(struct loop *loop, const struct api_options *options)
     own->subject_max = or_default(own->subject_max, 64);
     own->streams_max = or_default(own->streams_max, 256);
     own->timeout_s = or_default(own->timeout_s, 30);
+    own->think_ms = or_default(own->think_ms, 20000);
+    budget_init(&api->budget, (int64_t)own->think_ms * 1000);
     if (own->version == NULL)
         own->version = "0";
     if (own->password_cost == NULL)
@@ -85,6 +87,7 @@ state_free(struct api *api)
     hub_free(api->hub);
     peers_free(api->peers);
     free(api->openapi);
+    budget_release(&api->budget);
     for (unsigned kind = KIND_NONE + 1; kind < KIND_COUNT; kind++)
         for (int platform = 0; platform < 2; platform++)
             printer_free(api->printers[kind][platform]);
@@ -227,6 +230,21 @@ state_learn(struct exchange *exchange, struct id subject)
     (void)pthread_mutex_unlock(&api->lock);
 }
 
+int
+state_think(struct exchange *exchange, struct id scope, struct error *err)
+{
+    struct api *api = exchange->api;
+    if (!is_heavy(exchange) || exchange->thinks)
+        return 0;
+    (void)pthread_mutex_lock(&api->lock);
+    exchange->thinks =
+        budget_enter(&api->budget, scope, clock_mono_ms(),
+                     &exchange->answer.retry_s, err) == 0;
+    (void)pthread_mutex_unlock(&api->lock);
+    exchange->thinker = scope;
+    return exchange->thinks ? 0 : -1;
+}
+
 static void
 leave(struct api *api, struct exchange *exchange)
 {
@@ -240,6 +258,10 @@ leave(struct api *api, struct exchange *exchange)
         api->heavy--;
         api->heavy_owners[exchange->bucket]--;
     }
+    if (exchange->thinks)
+        budget_leave(&api->budget, exchange->thinker, exchange->thought_us,
+                     clock_mono_ms());
+    exchange->thinks = false;
     if (api->flight == 0)
         (void)pthread_cond_broadcast(&api->idle);
 }

@@ -4,6 +4,7 @@
 
 #include <pthread.h>
 
+#include "api/budget.h"
 #include "api/cursor.h"
 #include "api/exchange.h"
 #include "api/peers.h"
@@ -68,6 +69,7 @@ struct api {
     struct state_known known[STATE_BUCKETS];
     struct state_failures failures[STATE_BUCKETS];
     struct state_metrics metrics;
+    struct budget budget; /* of questions that cost much */
 };
 
 /* How objects of a kind are written for these viewers. */
@@ -84,6 +86,10 @@ int state_admit(struct exchange *exchange, struct error *err);
 /* Remembers whose credential this is, so that all of one subject's count
  * together. */
 void state_learn(struct exchange *exchange, struct id subject);
+/* A question that costs much, of this scope: ERROR_RATE when it has no time
+ * left for them.  What it takes is counted when it is counted out. */
+int state_think(struct exchange *exchange, struct id scope,
+                struct error *err);
 /* Counts it out and into the metrics: its answer leaves. */
 void state_count(struct exchange *exchange);
 /* Counts it out, if it is still in: its connection is gone. */

@@ -16,6 +16,7 @@ static void
 tune(struct api_options *options)
 {
     options->subject_max = 4;
+    options->think_ms = 1000;
     options->password_cost = &slow;
 }
 
@@ -60,6 +61,30 @@ heavy_requests_of_one_asker_are_two_at_a_time(void **state)
     assert_int_equal(state_admit(&asked[2], &err), 0);
     for (int i = 1; i < 4; i++)
         state_forget(&asked[i]);
+}
+
+/* Whoever has spent the time of its tenant waits; the other tenant and the
+ * platform's people do not. */
+static void
+costly_questions_of_one_tenant_are_bounded_by_its_own_time(void **state)
+{
+    (void)state;
+    tell(&place, place.root, "POST", "/tenants", "{\"name\":\"red\"}", 201);
+    tell(&place, place.root, "POST", "/tenants", "{\"name\":\"blue\"}", 201);
+    char *red = join(&place, "red", "rita", "/tenants/red", "tenant-admin");
+    char *blue = join(&place, "blue", "bea", "/tenants/blue", "tenant-admin");
+    long status = 0;
+    for (int i = 0; i < 200 && status != 429; i++)
+        status = client_send(&place, red, "POST", "/tenants/red/what-if",
+                             "{}");
+    assert_int_equal(status, 429);
+    assert_non_null(strstr(place.last.body.bytes, "your tenant"));
+    tell(&place, blue, "POST", "/tenants/blue/what-if", "{}", 200);
+    tell(&place, place.root, "POST", "/what-if", "{}", 200);
+    /* What costs little is not concerned. */
+    tell(&place, red, "GET", "/whoami", NULL, 200);
+    free(red);
+    free(blue);
 }
 
 struct caller {
@@ -113,6 +138,8 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(
+            costly_questions_of_one_tenant_are_bounded_by_its_own_time),
         cmocka_unit_test(heavy_requests_of_one_asker_are_two_at_a_time),
         cmocka_unit_test(
             one_subject_has_a_bounded_number_in_flight_over_all_its_tokens),
