@@ -200,6 +200,42 @@ a_booked_start_is_not_delayed_S52(void **state)
     scene_teardown(&s.scene);
 }
 
+/* A booking in pool p of tenant a: whoever may run there has to look at it,
+ * and tenant a wherever it runs, as its quota is booked too; others in another
+ * pool only where the platform has quotas. */
+static void
+bookings_concern_their_pool_and_their_tenant(void **state)
+{
+    struct stage s;
+    struct ref other, waiting, none = { 0 };
+    uint64_t here, there;
+
+    (void)state;
+    setup(&s, 3, 0);
+    other = scene_pool(&s.scene, "q");
+    here = UINT64_C(1) << (s.pool.index % 64);
+    there = UINT64_C(1) << (other.index % 64);
+    waiting = scene_submit(&s.scene, (struct job){ s.pa, .class = s.five });
+    assert_false(booking_any(s.scene.world, here | there, s.a));
+    {
+        struct changes *changes = scene_begin(&s.scene);
+        struct booking *booking =
+            change_create(changes, KIND_BOOKING, waiting, "");
+
+        booking->card = scene_card_of(&s.scene, s.node, 0);
+        booking->milli = 1000;
+        scene_apply(&s.scene, changes);
+    }
+    assert_true(booking_any(s.scene.world, here, s.b));
+    assert_false(booking_any(s.scene.world, there, s.b));
+    assert_true(booking_any(s.scene.world, there, s.a));
+    assert_false(booking_any(s.scene.world, 0, none));
+    (void)scene_quota(&s.scene, s.scene.platform, DIMENSION_CARDS, 0,
+                      CARDS(10));
+    assert_true(booking_any(s.scene.world, there, s.b));
+    scene_teardown(&s.scene);
+}
+
 int
 main(void)
 {
@@ -207,6 +243,7 @@ main(void)
         cmocka_unit_test(a_stream_of_small_work_starves_nobody_S21),
         cmocka_unit_test(a_stream_below_a_limit_starves_nobody_S21),
         cmocka_unit_test(a_booked_start_is_not_delayed_S52),
+        cmocka_unit_test(bookings_concern_their_pool_and_their_tenant),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -172,6 +172,91 @@ shares_fill_a_card_of_their_tenant_before_they_open_one(void **state)
     scene_teardown(&s.scene);
 }
 
+static void
+set_health(struct stage *s, struct ref node, int first, int count, int health)
+{
+    for (int i = first; i < first + count; i++) {
+        struct changes *changes = scene_begin(&s->scene);
+
+        ((struct card *)change_update(changes,
+                                      scene_card_of(&s->scene, node, i)))
+            ->health = health;
+        scene_apply(&s->scene, changes);
+    }
+}
+
+/* Expected work wants seven tenths of a card: what is left beside three would
+ * be worth more to it than a whole one, and still no card is opened, one that
+ * comes first neither. */
+static void
+a_share_opens_no_card_while_one_has_room(void **state)
+{
+    struct stage s;
+    struct ref a, b, seven;
+    struct job job;
+
+    (void)state;
+    stage_setup(&s);
+    seven = scene_share(&s.scene, "seven", 700, 0);
+    submit_many(&s, 32, seven, 1000);
+    job = (struct job){ .project = s.project, .class = s.third };
+    set_health(&s, s.tight, 0, 1, HEALTH_FAILED);
+    set_health(&s, s.ample, 0, 1, HEALTH_FAILED);
+    a = scene_running(&s.scene, job);
+    set_health(&s, s.tight, 0, 1, HEALTH_HEALTHY);
+    set_health(&s, s.ample, 0, 1, HEALTH_HEALTHY);
+    b = scene_running(&s.scene, job);
+    assert_true(ref_equal(card_of(&s, a), card_of(&s, b)));
+    scene_teardown(&s.scene);
+}
+
+/* Expected work wants pairs.  One node has two free cards and one that is held,
+ * the other three free: whoever wants one takes it where a pair is left. */
+static void
+what_is_held_is_worth_nothing_to_others(void **state)
+{
+    struct stage s;
+    struct estate *estate;
+    struct place_request request;
+    struct placement placement;
+    scoped_arena arena = arena_new();
+    struct ref two, holder;
+
+    (void)state;
+    stage_setup(&s);
+    two = scene_class(&s.scene, "h100.2", "h100", 2);
+    submit_many(&s, 32, two, 16000);
+    holder = scene_submit(&s.scene, (struct job){ .project = s.foreign,
+                                                  .class = s.one });
+    set_health(&s, s.tight, 0, 1, HEALTH_FAILED);
+    set_health(&s, s.ample, 0, 5, HEALTH_FAILED);
+    {
+        struct changes *changes = scene_begin(&s.scene);
+        struct hold *hold = change_create(changes, KIND_HOLD, holder, "");
+
+        hold->card = scene_card_of(&s.scene, s.tight, 1);
+        hold->milli = 1000;
+        hold->memory_mib = SCENE_CARD_MIB;
+        hold->expires_ms = s.scene.now_ms + 1000000;
+        scene_apply(&s.scene, changes);
+    }
+    estate = estate_new(arena, s.scene.world, s.scene.now_ms);
+    request = (struct place_request){
+        .tenant = s.tenant,
+        .pool = s.pool,
+        .class = world_class(s.scene.world, s.one),
+        .instances = 1,
+        .cpu_milli = 16000,
+        .memory_mib = 1024,
+        .card_memory_max = INT64_MAX,
+    };
+    assert_true(place_find(estate, &request, PLACE_NOW, arena, &placement,
+                           NULL));
+    assert_true(ref_equal(estate->sites[placement.seats[0].site].node,
+                          s.ample));
+    scene_teardown(&s.scene);
+}
+
 /* The estate of another reader places as the scheduler does. */
 static void
 the_same_durable_state_gives_the_same_place(void **state)
@@ -238,6 +323,8 @@ main(void)
         cmocka_unit_test(work_without_cards_leaves_the_cards_their_cpu),
         cmocka_unit_test(
             shares_fill_a_card_of_their_tenant_before_they_open_one),
+        cmocka_unit_test(a_share_opens_no_card_while_one_has_room),
+        cmocka_unit_test(what_is_held_is_worth_nothing_to_others),
         cmocka_unit_test(the_same_durable_state_gives_the_same_place),
         cmocka_unit_test(gangs_take_the_node_that_they_fill),
     };

@@ -124,6 +124,34 @@ reserve(struct stage *s, struct reservation wish)
     return ref;
 }
 
+/* Eight healthy, two reserved for tomorrow: tenant b can be guaranteed six, not
+ * seven, already today. */
+static void
+a_guarantee_leaves_what_is_reserved(void **state)
+{
+    struct stage s;
+    struct changes *changes;
+    struct quota *quota;
+    struct error err;
+    struct ref ref;
+
+    (void)state;
+    setup(&s);
+    (void)reserve(&s, plan(&s, 2, DAY, HOUR));
+    ref = world_first_child(s.scene.world, KIND_QUOTA, s.b);
+    changes = scene_begin(&s.scene);
+    quota = change_update(changes, ref);
+    quota->guaranteed = CARDS(6);
+    assert_int_equal(quota_check(NULL, changes, quota, &err), 0);
+    quota->guaranteed = CARDS(7);
+    assert_int_equal(quota_check(NULL, changes, quota, &err), -1);
+    assert_int_equal(err.code, ERROR_QUOTA);
+    assert_non_null(strstr(err.text, "not reserved"));
+    arena_free(s.scene.arena);
+    s.scene.arena = NULL;
+    scene_teardown(&s.scene);
+}
+
 /* [S50] Eight healthy, five guaranteed: three can be reserved at an instant,
  * by all together. */
 static void
@@ -424,6 +452,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_window_begins_and_ends_where_it_says),
         cmocka_unit_test(windows_come_again_until_they_end),
+        cmocka_unit_test(a_guarantee_leaves_what_is_reserved),
         cmocka_unit_test(what_does_not_fit_is_refused_with_the_numbers_S50),
         cmocka_unit_test(a_window_that_comes_again_is_checked_each_time_S50),
         cmocka_unit_test(times_that_make_no_sense_are_refused),

@@ -140,6 +140,40 @@ quota_numbers_fit_the_tree_and_the_refusal_says_which_do_not(void **state)
     assert_int_equal(delete (&rita, alpha), 0);
 }
 
+/* Three cards for the tenant, two for its project: limits and guarantees at
+ * and below, and what has no limit. */
+static void
+quotas_keep_to_every_ceiling_above(void **state)
+{
+    struct actor root = people_login(&p, p.root);
+    struct actor rita = people_login(&p, p.rita);
+    struct ref made;
+
+    (void)state;
+    add_cards(4);
+    {
+        struct changes *changes = people_begin(&p);
+        struct ceiling *red = change_create(changes, KIND_CEILING, p.red, "");
+        struct ceiling *alpha =
+            change_create(changes, KIND_CEILING, p.alpha, "");
+
+        red->verbs = alpha->verbs = verbs_all();
+        red->cards_milli = 3000;
+        alpha->cards_milli = 2000;
+        world_apply(p.world, changes);
+    }
+    assert_refused(quota(&root, p.red, 0, 3001), ERROR_QUOTA);
+    assert_non_null(strstr(err.text, "ceiling"));
+    made = quota(&root, p.red, 2000, 3000);
+    assert_made(made);
+    assert_int_equal(change(&root, made, "{\"limit\":4000}"), -1);
+    assert_int_equal(err.code, ERROR_QUOTA);
+    assert_refused(quota(&rita, p.alpha, 1000, 2001), ERROR_QUOTA);
+    assert_made(quota(&rita, p.alpha, 1000, 2000));
+    assert_made(quota(&rita, p.beta, 1000, 3000));
+    assert_made(quota(&root, p.blue, 0, 4000)); /* nobody's ceiling */
+}
+
 /* --- what a new tenant is given --- */
 
 static void
@@ -296,6 +330,7 @@ main(void)
         CASE(what_others_lean_on_does_not_give_way),
         CASE(what_was_given_gives_way_to_a_reservation),
         CASE(quota_numbers_fit_the_tree_and_the_refusal_says_which_do_not),
+        CASE(quotas_keep_to_every_ceiling_above),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

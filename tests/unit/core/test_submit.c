@@ -570,6 +570,47 @@ lists_of_classes_that_mean_nothing_are_refused(void **state)
     scene_teardown(&s.scene);
 }
 
+static struct ref
+ceiling(struct stage *s, struct ref node, int64_t max_run_ms)
+{
+    struct changes *changes = scene_begin(&s->scene);
+    struct ceiling *ceiling = change_create(changes, KIND_CEILING, node, "");
+    struct ref ref = ceiling->object.self;
+
+    ceiling->verbs = verbs_all();
+    ceiling->max_run_ms = max_run_ms;
+    scene_apply(&s->scene, changes);
+    return ref;
+}
+
+/* An hour at most in the tenant, half an hour in the project. */
+static void
+the_longest_run_is_bounded_by_every_ceiling_above(void **state)
+{
+    struct stage s;
+
+    (void)state;
+    stage_setup(&s, 4);
+    (void)ceiling(&s, s.tenant, 3600000);
+    assert_int_equal(submit(&s, "{\"name\":\"a\",\"max_run_ms\":3600001," REST
+                                "}"),
+                     -1);
+    assert_int_equal(s.err.code, ERROR_INVALID);
+    assert_string_equal(s.err.field, "/max_run_ms");
+    assert_non_null(strstr(s.err.text, "3600000"));
+    assert_int_equal(submit(&s, "{\"name\":\"a\",\"max_run_ms\":3600000," REST
+                                "}"),
+                     0);
+    (void)ceiling(&s, s.project, 1800000);
+    assert_int_equal(submit(&s, "{\"name\":\"b\",\"max_run_ms\":3600000," REST
+                                "}"),
+                     -1);
+    /* What asks for none gets the lowest. */
+    assert_int_equal(submit(&s, "{\"name\":\"b\"," REST "}"), 0);
+    assert_int_equal(scene_workload(&s.scene, s.made)->max_run_ms, 1800000);
+    scene_teardown(&s.scene);
+}
+
 int
 main(void)
 {
@@ -589,6 +630,7 @@ main(void)
         cmocka_unit_test(spec_is_refused_by_field),
         cmocka_unit_test(foreign_volume_reads_like_none),
         cmocka_unit_test(spec_is_stored_with_volumes_as_ids),
+        cmocka_unit_test(the_longest_run_is_bounded_by_every_ceiling_above),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
