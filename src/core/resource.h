@@ -9,7 +9,8 @@
 /*
  * What does creating, changing or deleting an object take?  One way for all
  * kinds that clients write, by the schema's tables, with the rules of each
- * kind in a table (rules_*.c).  Workloads are created by core/submit.h.
+ * kind in a table (rules_*.c).  Workloads are created and deleted by
+ * core/submit.h.
  *
  * granted must be for the kind's create verb on the parent, its update verb
  * or its delete verb on the object: a right is per object.  References in a

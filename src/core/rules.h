@@ -61,7 +61,7 @@ rule_create rules_create_tenant, rules_create_unit, rules_create_project,
 rule_update rules_update_tenant, rules_update_state, rules_update_quota,
     rules_update_workload;
 rule_delete rules_delete_tenant, rules_delete_unit, rules_delete_project,
-    rules_delete_quota, rules_delete_volume;
+    rules_delete_quota, rules_delete_volume, rules_delete_workload;
 
 rule_create rules_create_reservation;
 rule_update rules_update_reservation;

@@ -400,6 +400,17 @@ rules_update_workload(const struct edit *edit, const void *before,
                             workload->priority_rule, err);
 }
 
+/* Its instances and holds go with it: core/submit.h. */
+int
+rules_delete_workload(const struct edit *edit, struct ref ref,
+                      struct error *err)
+{
+    (void)edit;
+    (void)ref;
+    return error_set(err, ERROR_UNSUPPORTED,
+                     "work is deleted with what it has had");
+}
+
 /* --- quotas --- */
 
 /* Work that waits for this quota is looked at anew. */
