@@ -747,6 +747,9 @@ command(struct play *play)
         return;
     }
     play->hits.allowed[ask.sort]++;
+    if (getenv("SIMULATE_TELL") != NULL)
+        print_message("%s allowed: %s\n", command_names[ask.sort],
+                      schema_get(ask.kind)->name);
     command_apply(play, changes);
 }
 

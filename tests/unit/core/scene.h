@@ -338,6 +338,10 @@ scene_check(const struct world *world)
         scene_check_workload(world, workload);
     world_each(world, KIND_INSTANCE, instance)
         assert_non_null(world_workload(world, world_parent(world, instance)));
+    world_each(world, KIND_HOLD, hold)
+        assert_non_null(world_workload(world, world_parent(world, hold)));
+    world_each(world, KIND_BOOKING, booking)
+        assert_non_null(world_get(world, world_parent(world, booking)));
 }
 
 /* The scheduler's picture of the world is one that is made anew. */
