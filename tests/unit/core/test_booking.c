@@ -200,14 +200,13 @@ a_booked_start_is_not_delayed_S52(void **state)
     scene_teardown(&s.scene);
 }
 
-/* A booking in pool p of tenant a: whoever may run there has to look at it,
- * and tenant a wherever it runs, as its quota is booked too; others in another
- * pool only where the platform has quotas. */
+/* A booking in pool p concerns whoever may run there; all where the platform
+ * has quotas. */
 static void
-bookings_concern_their_pool_and_their_tenant(void **state)
+bookings_concern_their_pools(void **state)
 {
     struct stage s;
-    struct ref other, waiting, none = { 0 };
+    struct ref other, waiting, at;
     uint64_t here, there;
 
     (void)state;
@@ -216,7 +215,6 @@ bookings_concern_their_pool_and_their_tenant(void **state)
     here = UINT64_C(1) << (s.pool.index % 64);
     there = UINT64_C(1) << (other.index % 64);
     waiting = scene_submit(&s.scene, (struct job){ s.pa, .class = s.five });
-    assert_false(booking_any(s.scene.world, here | there, s.a));
     {
         struct changes *changes = scene_begin(&s.scene);
         struct booking *booking =
@@ -224,15 +222,25 @@ bookings_concern_their_pool_and_their_tenant(void **state)
 
         booking->card = scene_card_of(&s.scene, s.node, 0);
         booking->milli = 1000;
+        at = booking->object.self;
         scene_apply(&s.scene, changes);
     }
-    assert_true(booking_any(s.scene.world, here, s.b));
-    assert_false(booking_any(s.scene.world, there, s.b));
-    assert_true(booking_any(s.scene.world, there, s.a));
-    assert_false(booking_any(s.scene.world, 0, none));
+    assert_int_equal(booking_pools(s.scene.world,
+                                   world_booking(s.scene.world, at)),
+                     here);
+    {
+        scene_edit(&s.scene, changes, booking, at);
+
+        booking->pool = other;
+        scene_apply(&s.scene, changes);
+    }
+    assert_int_equal(booking_pools(s.scene.world,
+                                   world_booking(s.scene.world, at)),
+                     here | there);
+    assert_false(booking_concerns_all(s.scene.world));
     (void)scene_quota(&s.scene, s.scene.platform, DIMENSION_CARDS, 0,
                       CARDS(10));
-    assert_true(booking_any(s.scene.world, there, s.b));
+    assert_true(booking_concerns_all(s.scene.world));
     scene_teardown(&s.scene);
 }
 
@@ -243,7 +251,7 @@ main(void)
         cmocka_unit_test(a_stream_of_small_work_starves_nobody_S21),
         cmocka_unit_test(a_stream_below_a_limit_starves_nobody_S21),
         cmocka_unit_test(a_booked_start_is_not_delayed_S52),
-        cmocka_unit_test(bookings_concern_their_pool_and_their_tenant),
+        cmocka_unit_test(bookings_concern_their_pools),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
