@@ -326,6 +326,8 @@ command_kind(struct play *play)
         KIND_POOL,     KIND_CLASS,    KIND_VOLUME,  KIND_CEILING,
         KIND_PRICE,    KIND_NODE,     KIND_CARD,    KIND_WORKLOAD,
         KIND_PLATFORM, KIND_ALARM,    KIND_SERVICEACCOUNT,
+        KIND_MAINTENANCE, KIND_MAINTENANCE, KIND_REQUIREMENT,
+        KIND_COMMITMENT,
     };
 
     return kinds[below(play, (int)(sizeof(kinds) / sizeof(kinds[0])))];
@@ -340,10 +342,13 @@ command_place(struct play *play, enum kind kind)
                                         KIND_PLATFORM };
 
     if (kind == KIND_POOL || kind == KIND_CLASS || kind == KIND_PRIORITY ||
-        kind == KIND_TENANT || kind == KIND_PRICE)
+        kind == KIND_TENANT || kind == KIND_PRICE ||
+        kind == KIND_REQUIREMENT)
         return play->scene.platform;
-    if (kind == KIND_RESERVATION)
+    if (kind == KIND_RESERVATION || kind == KIND_COMMITMENT)
         return command_any(play, KIND_TENANT);
+    if (kind == KIND_MAINTENANCE)
+        return command_any(play, chance(play, 70) ? KIND_NODE : KIND_POOL);
     if (kind == KIND_WORKLOAD || kind == KIND_VOLUME)
         return command_any(play, KIND_PROJECT);
     return command_any(play, levels[below(play, 6)]);
