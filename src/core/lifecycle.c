@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/lifecycle_private.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "core/reason.h"
@@ -206,9 +207,10 @@ static void
 leave(struct changes *changes, struct ref ref, int64_t deadline_ms)
 {
     const struct instance *instance = lifecycle_instance(changes, ref);
-    struct workload *workload =
-        change_update(changes, instance->object.parent);
+    struct workload *workload;
 
+    assert(instance != NULL);
+    workload = change_update(changes, instance->object.parent);
     if (workload->instances_now > workload->instances)
         workload->instances_now--;
     stop_instance(changes, ref, deadline_ms, LIFECYCLE_SHRUNK);
