@@ -344,17 +344,19 @@ write_machine(const struct instance *instance, struct error *err)
 }
 
 static int
-keep_ids(const struct instance *instance, struct error *err)
+keep_ids(const struct instance *instance, const struct idmap_keeping *keeping,
+         struct error *err)
 {
     char path[PATH_ROOM];
 
     (void)snprintf(path, sizeof(path), "%s/made/userns", instance->place);
-    return idmap_keep(instance->uid_base, path, err);
+    return idmap_keep(keeping, path, err);
 }
 
 /* The journal is first: what follows it can be found and undone. */
 int
-build_ground(struct node *node, struct instance *instance, struct error *err)
+build_ground(struct node *node, struct instance *instance,
+             struct idmap_keeping *keeping, struct error *err)
 {
     struct image *image = arena_alloc(instance->arena, sizeof(*image));
     char path[PATH_ROOM];
@@ -368,19 +370,22 @@ build_ground(struct node *node, struct instance *instance, struct error *err)
         (mkdir(path, 0711) != 0 && errno != EEXIST))
         return fail(err, "make the instance's place");
     if (instance_save(instance, err) != 0 ||
+        idmap_begin(instance->uid_base, keeping, err) != 0 ||
         make_directories(instance, err) != 0)
         return -1;
     return make_upper(instance, err);
 }
 
 int
-build_place(struct node *node, struct instance *instance, struct error *err)
+build_place(struct node *node, struct instance *instance,
+            const struct idmap_keeping *keeping, struct error *err)
 {
     scoped_fd userns_fd =
-        idmap_open(node->policy->disk_uid_base, instance->uid_base, err);
+        idmaps_open(&node->maps, node->policy->disk_uid_base,
+                    instance->uid_base, err);
 
     if (userns_fd < 0 || write_machine(instance, err) != 0 ||
-        keep_ids(instance, err) != 0 ||
+        keep_ids(instance, keeping, err) != 0 ||
         mount_root(instance, instance->image, userns_fd, err) != 0 ||
         mount_volumes(node, instance, userns_fd, err) != 0 ||
         mount_cards(node, instance, err) != 0)
@@ -600,6 +605,7 @@ build_container(struct node *node, struct instance *instance, const char *netns,
         .scratch_mib = start->scratch_mib,
         .files_max = files_max(),
         .limit_swap = node->counts_swap,
+        .filter = node->filter.size > 0 ? node->filter.bytes : NULL,
         .cgroup = instance->cgroup,
         .netns = netns[0] != '\0' ? netns : NULL,
     };

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "runner/container.h"
+#include "runner/idmap.h"
 #include "runner/network.h"
 
 struct instance;
@@ -24,12 +25,13 @@ struct node;
  */
 
 /* Has the image ready, makes the journal and the empty place: enough for
- * conmon to begin. */
+ * conmon to begin.  What becomes the user namespace begins too; the caller
+ * ends that (idmap_end) in any case. */
 int build_ground(struct node *node, struct instance *instance,
-                 struct error *err);
+                 struct idmap_keeping *keeping, struct error *err);
 /* Makes files and mounts. */
 int build_place(struct node *node, struct instance *instance,
-                struct error *err);
+                const struct idmap_keeping *keeping, struct error *err);
 /* Writes the configuration and lets conmon make the container; netns is the
  * path of its network, "" without. */
 int build_container(struct node *node, struct instance *instance,

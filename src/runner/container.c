@@ -114,6 +114,7 @@ spawn_monitor(const struct container *container, int64_t log_bytes, int sync_fd,
                                           NULL },
             .netns_fd = -1,
             .own_mounts = true,
+            .view_fd = container->policy->view_fd,
             .null = null,
             .directory = made, /* conmon leaves files there */
             .pass_fd = sync_fd,
@@ -254,6 +255,7 @@ run_crun(const struct container *container, const char *command,
     return process_run(&(struct process){ .argv = argv,
                                           .netns_fd = -1,
                                           .own_mounts = container->own_mounts,
+                                          .view_fd = container->policy->view_fd,
                                           .pass_fd = -1 },
                        NULL, 0, NULL, CRUN_TIMEOUT_MS, err);
 }

@@ -81,7 +81,9 @@ int
 idmap_wait(void *data)
 {
     (void)data;
-    (void)pause();
+    /* It does not outlive who made it. */
+    if (prctl(PR_SET_PDEATHSIG, SIGKILL) == 0)
+        (void)pause();
     return 0;
 }
 
@@ -103,68 +105,135 @@ idmap_open(int64_t from, int64_t to, struct error *err)
     return fd;
 }
 
-/* --- a namespace with an owner of its own --- */
+/* --- maps that are used again --- */
 
-struct owner {
-    int64_t id;
-    int said[2]; /* the child is in its namespace */
-};
+void
+idmaps_init(struct idmaps *maps)
+{
+    *maps = (struct idmaps){ 0 };
+    (void)pthread_mutex_init(&maps->lock, NULL);
+}
+
+void
+idmaps_release(struct idmaps *maps)
+{
+    for (size_t i = 0; i < maps->count; i++)
+        (void)close(maps->kept[i].fd);
+    (void)pthread_mutex_destroy(&maps->lock);
+}
+
+static int
+find_kept(struct idmaps *maps, int64_t to)
+{
+    int fd = -1;
+
+    (void)pthread_mutex_lock(&maps->lock);
+    for (size_t i = 0; i < maps->count && fd < 0; i++)
+        if (maps->kept[i].to == to)
+            fd = fcntl(maps->kept[i].fd, F_DUPFD_CLOEXEC, 3);
+    (void)pthread_mutex_unlock(&maps->lock);
+    return fd;
+}
+
+/* In the place of the one that was made first. */
+static void
+keep_map(struct idmaps *maps, int64_t to, int fd)
+{
+    int own = fcntl(fd, F_DUPFD_CLOEXEC, 3);
+
+    if (own < 0)
+        return;
+    (void)pthread_mutex_lock(&maps->lock);
+    if (maps->count < IDMAPS_KEPT)
+        maps->count++;
+    else
+        (void)close(maps->kept[maps->next].fd);
+    maps->kept[maps->next].to = to;
+    maps->kept[maps->next].fd = own;
+    maps->next = (maps->next + 1) % IDMAPS_KEPT;
+    (void)pthread_mutex_unlock(&maps->lock);
+}
+
+int
+idmaps_open(struct idmaps *maps, int64_t from, int64_t to, struct error *err)
+{
+    int fd = find_kept(maps, to);
+
+    if (fd >= 0)
+        return fd;
+    fd = idmap_open(from, to, err);
+    if (fd >= 0)
+        keep_map(maps, to, fd);
+    return fd;
+}
+
+/* --- a namespace with an owner of its own --- */
 
 /* The system calls themselves: the library's would reach for the threads of
  * the parent. */
 static int
 enter_own(void *data)
 {
-    const struct owner *owner = data;
+    const struct idmap_keeping *keeping = data;
     char byte = 'u';
 
     if (prctl(PR_SET_SECUREBITS, SECBIT_NO_SETUID_FIXUP, 0, 0, 0) != 0 ||
-        syscall(SYS_setresgid, -1, (gid_t)owner->id, -1) != 0 ||
-        syscall(SYS_setresuid, -1, (uid_t)owner->id, -1) != 0 ||
-        unshare(CLONE_NEWUSER) != 0 || write(owner->said[1], &byte, 1) != 1)
+        syscall(SYS_setresgid, -1, (gid_t)keeping->base, -1) != 0 ||
+        syscall(SYS_setresuid, -1, (uid_t)keeping->base, -1) != 0 ||
+        unshare(CLONE_NEWUSER) != 0 || write(keeping->said[1], &byte, 1) != 1)
         return 1;
     return idmap_wait(NULL);
 }
 
-static int
-keep(pid_t pid, const struct owner *owner, const char *path,
-     struct error *err)
+int
+idmap_begin(int64_t base, struct idmap_keeping *out, struct error *err)
+{
+    struct idmap_keeping keeping = { .base = base };
+
+    if (pipe2(keeping.said, O_CLOEXEC) != 0)
+        return fail(err, "pipe");
+    keeping.pid = idmap_child(0, 0, 0, enter_own, &keeping, err);
+    (void)close(keeping.said[1]);
+    if (keeping.pid < 0) {
+        (void)close(keeping.said[0]);
+        return -1;
+    }
+    *out = keeping;
+    return 0;
+}
+
+int
+idmap_keep(const struct idmap_keeping *keeping, const char *path,
+           struct error *err)
 {
     char source[64];
     char byte;
     scoped_fd fd = -1;
 
-    if (read(owner->said[0], &byte, 1) != 1)
+    if (read(keeping->said[0], &byte, 1) != 1)
         return error_set(err, ERROR_INTERNAL,
                          "a user namespace could not be made");
-    if (write_map(pid, "uid", 0, owner->id, err) != 0 ||
-        write_map(pid, "gid", 0, owner->id, err) != 0)
+    if (write_map(keeping->pid, "uid", 0, keeping->base, err) != 0 ||
+        write_map(keeping->pid, "gid", 0, keeping->base, err) != 0)
         return -1;
     fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-    (void)snprintf(source, sizeof(source), "/proc/%d/ns/user", (int)pid);
+    (void)snprintf(source, sizeof(source), "/proc/%d/ns/user",
+                   (int)keeping->pid);
     if (fd < 0 || mount(source, path, NULL, MS_BIND, NULL) != 0)
         return fail(err, "keep a user namespace");
+    (void)kill(keeping->pid, SIGKILL);
     return 0;
 }
 
-int
-idmap_keep(int64_t base, const char *path, struct error *err)
+void
+idmap_end(struct idmap_keeping *keeping)
 {
-    struct owner owner = { .id = base };
-    int result = -1;
-    pid_t pid;
-
-    if (pipe2(owner.said, O_CLOEXEC) != 0)
-        return fail(err, "pipe");
-    pid = idmap_child(0, 0, 0, enter_own, &owner, err);
-    (void)close(owner.said[1]);
-    if (pid > 0) {
-        result = keep(pid, &owner, path, err);
-        (void)kill(pid, SIGKILL);
-        (void)waitpid(pid, NULL, 0);
-    }
-    (void)close(owner.said[0]);
-    return result;
+    if (keeping->pid <= 0)
+        return;
+    (void)kill(keeping->pid, SIGKILL);
+    (void)waitpid(keeping->pid, NULL, 0);
+    (void)close(keeping->said[0]);
+    keeping->pid = 0;
 }
 
 int

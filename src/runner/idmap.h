@@ -2,7 +2,9 @@
 #ifndef RUNNER_IDMAP_H
 #define RUNNER_IDMAP_H
 
+#include <pthread.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -18,12 +20,38 @@
  * with idmap_mount.  Returns its descriptor or -1. */
 int idmap_open(int64_t from, int64_t to, struct error *err);
 
+/* The same for one `from`, out of those that were made lately: a mount only
+ * looks at the map, so instances that follow each other may share it.  The
+ * descriptor is the caller's. */
+#define IDMAPS_KEPT 64
+struct idmaps {
+    pthread_mutex_t lock;
+    struct {
+        int64_t to;
+        int fd;
+    } kept[IDMAPS_KEPT];
+    size_t count, next;
+};
+void idmaps_init(struct idmaps *maps);
+void idmaps_release(struct idmaps *maps);
+int idmaps_open(struct idmaps *maps, int64_t from, int64_t to,
+                struct error *err);
+
 /* A user namespace whose ids 0.. are the host's base.., kept by a mount at the
  * path of a new file.  It belongs to the id `base`, not to root: what the
  * kernel counts for the maker of a namespace (inotify instances and watches)
  * is then counted for this instance alone, and none can use up that of the
- * others and of the machine. */
-int idmap_keep(int64_t base, const char *path, struct error *err);
+ * others and of the machine.  A child makes it meanwhile: begin, keep, and
+ * when there is time to wait for the child's end, end. */
+struct idmap_keeping {
+    int64_t base;
+    int said[2]; /* the child is in its namespace */
+    pid_t pid;   /* 0: there is none */
+};
+int idmap_begin(int64_t base, struct idmap_keeping *out, struct error *err);
+int idmap_keep(const struct idmap_keeping *keeping, const char *path,
+               struct error *err);
+void idmap_end(struct idmap_keeping *keeping); /* also of all zero */
 
 struct idmap_flags {
     bool read_only;

@@ -6,18 +6,15 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <sched.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 
 #include "base/arena.h"
 #include "base/buffer.h"
 #include "base/file.h"
 #include "base/json.h"
-#include "runner/idmap.h"
 #include "runner/netlink.h"
 #include "runner/process.h"
 #include "runner/remove.h"
@@ -157,20 +154,44 @@ print_advert(struct buffer *out, const char *link, struct network_port port,
 /* A neighbour advert may speak of the port's own address only; its target
  * stands behind the first 8 bytes. */
 static void
+print_target(struct buffer *out, struct network_port port)
+{
+    struct in6_addr six;
+
+    ipv6_of(port, &six);
+    buffer_add_text(out, "@th,64,128 0x");
+    for (int k = 0; k < 16; k++)
+        buffer_printf(out, "%02x", six.s6_addr[k]);
+}
+
+static void
 add_adverts(struct buffer *out, const struct network_port *ports, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         char link[NAME_MAX_LINK];
-        char hex[33];
-        struct in6_addr six;
 
         link_of(ports[i], link);
-        ipv6_of(ports[i], &six);
-        for (int k = 0; k < 16; k++)
-            (void)snprintf(hex + 2 * k, 3, "%02x", six.s6_addr[k]);
-        buffer_printf(out, "  chain a_%s { @th,64,128 0x%s accept; drop; }\n",
-                      link, hex);
+        buffer_printf(out, "  chain a_%s { ", link);
+        print_target(out, ports[i]);
+        buffer_add_text(out, " accept; drop; }\n");
     }
+}
+
+/* The same in a table that is there. */
+static void
+add_advert_rules(struct buffer *out, const char *prefix,
+                 struct network_port port)
+{
+    char link[NAME_MAX_LINK];
+
+    link_of(port, link);
+    buffer_printf(out,
+                  "add chain bridge %s a_%s\nflush chain bridge %s a_%s\n"
+                  "add rule bridge %s a_%s ",
+                  prefix, link, prefix, link, prefix, link);
+    print_target(out, port);
+    buffer_printf(out, " accept\nadd rule bridge %s a_%s drop\n", prefix,
+                  link);
 }
 
 static const char chains[] =
@@ -330,6 +351,90 @@ apply(const struct network *network, struct error *err)
     return verify(network, err);
 }
 
+/* --- one port --- */
+
+/* What network_rules says of one port, added to or taken out of the rules that
+ * are there: whole rulesets that replace each other stop all processors. */
+void
+network_port_rules(const char *prefix, struct network_port port, bool add,
+                   struct buffer *out)
+{
+    static const struct {
+        const char *set;
+        void (*print)(struct buffer *, const char *, struct network_port,
+                      const struct network_names *);
+    } sets[] = { { "ports", print_port },     { "port4", print_port4 },
+                 { "port6", print_port6 },    { "tenants", print_tenant },
+                 { "outs", print_out },       { "adverts", print_advert } };
+    struct network_names names;
+    char link[NAME_MAX_LINK];
+
+    network_describe(port, &names);
+    link_of(port, link);
+    if (add)
+        add_advert_rules(out, prefix, port);
+    for (size_t i = 0; i < sizeof(sets) / sizeof(sets[0]); i++) {
+        buffer_printf(out, "%s element bridge %s %s { ",
+                      add ? "add" : "delete", prefix, sets[i].set);
+        sets[i].print(out, link, port, &names);
+        buffer_add_text(out, " }\n");
+    }
+    if (!add)
+        buffer_printf(out, "delete chain bridge %s a_%s\n", prefix, link);
+}
+
+/* The kernel tells what it has taken: both addresses are among it. */
+static bool
+echoes_port(const struct buffer *output, struct network_port port)
+{
+    scoped_json told = json_loadb(buffer_text(output), output->size,
+                                  JSON_DISABLE_EOF_CHECK, NULL);
+    int sets = 0;
+    json_t *item;
+    size_t i;
+
+    json_array_foreach(json_object_get(told, "nftables"), i, item)
+    {
+        const json_t *element =
+            json_object_get(json_object_get(item, "add"), "element");
+        const char *name =
+            json_string_value(json_object_get(element, "name"));
+        scoped_json set =
+            json_pack("{s:O?}", "elem",
+                      json_object_get(json_object_get(element, "elem"), "set"));
+
+        if (name != NULL &&
+            (strcmp(name, "port4") == 0 || strcmp(name, "port6") == 0))
+            sets += has_ports(set, &port, 1);
+    }
+    return sets == 2;
+}
+
+static int
+change_port(const struct network *network, struct network_port port, bool add)
+{
+    scoped_buffer rules = { 0 };
+    scoped_buffer output = { 0 };
+    struct error ignored = { 0 };
+
+    network_port_rules(network->policy->prefix, port, add, &rules);
+    if (run_nft(network,
+                (const char *const[]){ "/usr/sbin/nft", "-e", "-j", "-f", "-",
+                                       NULL },
+                &rules, &output, &ignored) != 0)
+        return -1;
+    return !add || echoes_port(&output, port) ? 0 : -1;
+}
+
+/* What the rules are to be is in network->ports already: where they are other
+ * than they should be, all of them are made anew. */
+static int
+apply_port(const struct network *network, struct network_port port, bool add,
+           struct error *err)
+{
+    return change_port(network, port, add) == 0 ? 0 : apply(network, err);
+}
+
 static void
 place_of(const struct policy *policy, const char *name,
          char path[NETWORK_PATH_MAX])
@@ -342,28 +447,24 @@ int
 network_make(const struct policy *policy, const char *name,
              char path[NETWORK_PATH_MAX], struct error *err)
 {
-    char source[64];
     scoped_fd fd = -1;
-    pid_t pid;
+    scoped_fd home = open("/proc/thread-self/ns/net", O_RDONLY | O_CLOEXEC);
     int result;
 
     place_of(policy, name, path);
     if (remove_is_mount(path))
         return 0;
     fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-    if (fd < 0)
+    if (fd < 0 || home < 0 || unshare(CLONE_NEWNET) != 0)
         return error_set(err, ERROR_INTERNAL, "make a network: %s",
                          strerror(errno));
-    pid = idmap_child(CLONE_NEWNET, 0, 0, idmap_wait, NULL, err);
-    if (pid < 0)
-        return -1;
-    (void)snprintf(source, sizeof(source), "/proc/%d/ns/net", (int)pid);
-    result = mount(source, path, NULL, MS_BIND, NULL);
+    result = mount("/proc/thread-self/ns/net", path, NULL, MS_BIND, NULL);
     if (result != 0)
         (void)error_set(err, ERROR_INTERNAL, "keep a network: %s",
                         strerror(errno));
-    (void)kill(pid, SIGKILL);
-    (void)waitpid(pid, NULL, 0);
+    /* A thread left in the wrong network would serve others from there. */
+    if (setns(home, CLONE_NEWNET) != 0)
+        abort();
     return result;
 }
 
@@ -530,11 +631,13 @@ network_join(struct network *network, struct network_port port,
                                      sizeof(*network->ports));
         network->ports[network->count++] = port;
     }
-    result = apply(network, err);
+    result = apply_port(network, port, true, err);
     if (result == 0)
         result = connect_port(network, port, netns_fd, err);
-    if (result != 0)
+    if (result != 0) {
         forget(network, port);
+        (void)change_port(network, port, false);
+    }
     (void)pthread_mutex_unlock(&network->lock);
     return result;
 }
@@ -567,7 +670,7 @@ network_leave(struct network *network, struct network_port port,
     result = netlink_delete(network->link_fd, link, err);
     if (result == 0 && find(network, port) < network->count) {
         forget(network, port);
-        result = apply(network, err);
+        result = apply_port(network, port, false, err);
     }
     if (result == 0)
         result = drop_bridge(network, port, err);

@@ -3,6 +3,7 @@
 #define RUNNER_NETWORK_H
 
 #include <pthread.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -19,10 +20,12 @@
  * address, no uplink, no link to the host.  Each instance's namespace has one
  * link into it.  On top, a ruleset in that namespace drops what is not
  * listed: each port is pinned to its MAC, IPv4 and IPv6 address (ARP and
- * neighbour adverts too) and delivers only to ports of its tenant.  The whole
- * ruleset is replaced in one transaction, read back and compared, before the
- * link of a new instance is set up; its base chains drop by policy from the
- * moment the namespace exists.  There is no resolver: DNS reaches nobody.
+ * neighbour adverts too) and delivers only to ports of its tenant.  When the
+ * runner begins, the whole ruleset is replaced in one transaction, read back
+ * and compared; its base chains drop by policy from the moment the namespace
+ * exists.  Each port is then added in one transaction, and the kernel's echo
+ * of it compared, before the link of a new instance is set up; where that
+ * fails, the whole is made anew.  There is no resolver: DNS reaches nobody.
  *
  * Addresses follow from the tenant's number T and the instance's index A:
  * 10.0.0.0 + T * 4096 + A in a /20, fd62:756c:6b68:T::A in a /64.
@@ -70,6 +73,9 @@ int network_join(struct network *network, struct network_port port,
 int network_leave(struct network *network, struct network_port port,
                   const char *name, struct error *err);
 
+/* The changes for one port that comes or goes; for tests too. */
+void network_port_rules(const char *prefix, struct network_port port, bool add,
+                        struct buffer *out);
 /* The ruleset text for these ports; for tests too. */
 void network_rules(const char *prefix, const struct network_port *ports,
                    size_t count, struct buffer *out);

@@ -11,11 +11,14 @@
 #include <sys/time.h>
 
 #include "base/clock.h"
+#include "base/digest.h"
 #include "base/file.h"
 #include "base/json.h"
 #include "base/log.h"
 #include "runner/machine.h"
+#include "runner/process.h"
 #include "runner/remove.h"
+#include "runner/seccomp.h"
 #include "runner/stop.h"
 #include "runner/volume.h"
 
@@ -338,14 +341,29 @@ undo_half_made(struct node *node)
     }
 }
 
+/* Without it crun makes the same from its configuration, at every start. */
+static void
+make_filter(struct node *node)
+{
+    scoped_buffer program = { 0 };
+    struct error err = { 0 };
+
+    if (seccomp_program(&program, &err) == 0)
+        base64_encode(&node->filter, program.bytes, program.size);
+    else
+        log_warn("%s", err.text);
+}
+
 /* The revision begins with the time, so that none of an earlier runner is
  * taken for one of this. */
 int
-node_open(struct node *node, const struct policy *policy, struct error *err)
+node_open(struct node *node, const struct policy *given, struct error *err)
 {
+    const struct policy *policy = &node->own;
     char cards[PATH_ROOM];
 
-    *node = (struct node){ .policy = policy,
+    *node = (struct node){ .own = *given,
+                           .policy = policy,
                            .mode = cgroup_mode_get(),
                            .revision = clock_wall_ms() };
     node->counts_swap =
@@ -362,8 +380,13 @@ node_open(struct node *node, const struct policy *policy, struct error *err)
                          "crun and conmon must be installed");
     if (machine_allow_files(err) != 0)
         log_warn("%s", err->text);
-    if (prepare_state(policy, err) != 0 ||
-        accel_open(&node->accel, policy->accel, policy->estate, cards, err) !=
+    make_filter(node);
+    idmaps_init(&node->maps);
+    if (prepare_state(policy, err) != 0)
+        return -1;
+    /* The state's mounts arrive in a view that was made after them. */
+    node->own.view_fd = process_view();
+    if (accel_open(&node->accel, policy->accel, policy->estate, cards, err) !=
             0 ||
         image_store_init(&node->images, policy, err) != 0 ||
         volume_store_init(policy, err) != 0 || adopt(node, err) != 0 ||
@@ -382,6 +405,10 @@ node_close(struct node *node)
         node->first = instance->next;
         instance_free(instance);
     }
+    buffer_release(&node->filter);
+    idmaps_release(&node->maps);
+    if (node->own.view_fd > 0)
+        (void)close(node->own.view_fd);
     network_close(&node->network);
     image_store_release(&node->images);
     accel_close(&node->accel);

@@ -9,6 +9,7 @@
 
 #include "accel/accel.h"
 #include "base/error.h"
+#include "runner/idmap.h"
 #include "runner/image.h"
 #include "runner/instance.h"
 #include "runner/network.h"
@@ -23,12 +24,14 @@
  */
 
 struct node {
+    struct policy own; /* what `policy` points to */
     const struct policy *policy;
     enum cgroup_mode mode;
     bool counts_swap;
     struct accel accel;
     struct image_store images;
     struct network network;
+    struct idmaps maps; /* of the policy's disk ids */
     pthread_mutex_t volume_lock;
     pthread_mutex_t lock;
     pthread_cond_t changed;
@@ -37,6 +40,7 @@ struct node {
     struct instance *first;
     char scrubbing[ACCEL_PART_MAX]; /* the part being scrubbed, or "" */
     char runtime[64], monitor[64];    /* versions */
+    struct buffer filter; /* of system calls, for crun; empty: it makes one */
 };
 
 /* Prepares the state directory, adopts what an earlier runner left running,

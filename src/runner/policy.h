@@ -55,6 +55,7 @@ struct policy {
     bool writable_root;
     size_t image_count; /* 0: any digest */
     const char *const *images;
+    int view_fd; /* not of the file: see process_view; 0 or -1: none */
 };
 
 /* Reads and checks the file; strings live in arena. */

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <string.h>
@@ -23,6 +24,51 @@
 
 static const char *const default_env[] = { "PATH=/usr/sbin:/usr/bin", NULL };
 
+static int
+hide_unified(void)
+{
+    if (unshare(CLONE_NEWNS) != 0 ||
+        mount(NULL, "/", NULL, MS_REC | MS_SLAVE, NULL) != 0)
+        return -1;
+    if (umount2(UNIFIED, MNT_DETACH) != 0 && errno != EINVAL && errno != ENOENT)
+        return -1;
+    return 0;
+}
+
+/* A thread that has left the others' mounts does not come back to them. */
+static void *
+make_view(void *data)
+{
+    int *fd = data;
+
+    if (hide_unified() == 0)
+        *fd = open("/proc/thread-self/ns/mnt", O_RDONLY | O_CLOEXEC);
+    return NULL;
+}
+
+int
+process_view(void)
+{
+    pthread_t thread;
+    int fd = -1;
+
+    if (pthread_create(&thread, NULL, make_view, &fd) != 0)
+        return -1;
+    (void)pthread_join(thread, NULL);
+    return fd;
+}
+
+/* Only what gets a mount of its own needs more than the common view. */
+static int
+enter_view(const struct process *process)
+{
+    if (process->view_fd <= 0)
+        return hide_unified();
+    if (setns(process->view_fd, CLONE_NEWNS) != 0)
+        return -1;
+    return process->null != NULL ? unshare(CLONE_NEWNS) : 0;
+}
+
 /* Between fork and exec only calls that are safe in a threaded process. */
 static int
 enter_namespaces(const struct process *process)
@@ -31,10 +77,7 @@ enter_namespaces(const struct process *process)
         return -1;
     if (!process->own_mounts)
         return 0;
-    if (unshare(CLONE_NEWNS) != 0 ||
-        mount(NULL, "/", NULL, MS_REC | MS_SLAVE, NULL) != 0)
-        return -1;
-    if (umount2(UNIFIED, MNT_DETACH) != 0 && errno != EINVAL && errno != ENOENT)
+    if (enter_view(process) != 0)
         return -1;
     if (process->null != NULL &&
         mount(process->null, "/dev/null", NULL, MS_BIND, NULL) != 0)

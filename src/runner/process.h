@@ -22,7 +22,8 @@ struct process {
     const char *const *argv; /* argv[0]: absolute path; NULL ends */
     const char *const *env;  /* NULL: PATH only */
     int netns_fd;            /* -1: stay in this network namespace */
-    bool own_mounts;         /* a mount namespace of its own (see below) */
+    bool own_mounts;         /* another mount namespace (see below) */
+    int view_fd;             /* of process_view; 0 or -1: there is none */
     const char *null;        /* with own_mounts: stands for /dev/null there */
     const char *directory;   /* to work in; NULL: "/" */
     int pass_fd;             /* becomes descriptor 3 there; -1: none */
@@ -33,6 +34,11 @@ struct process {
     int output_fd; /* standard output and error; -1: /dev/null */
     int input_fd;  /* standard input; -1: /dev/null */
 };
+
+/* A mount namespace as own_mounts wants it, made once: to take the hierarchy
+ * out waits for every processor, which each program would otherwise do.  Its
+ * descriptor, or -1: then each program does. */
+int process_view(void);
 
 /*
  * own_mounts: crun refuses hosts whose cgroup2 hierarchy beside v1 has

@@ -4,11 +4,18 @@
 #include <errno.h>
 #include <linux/netlink.h>
 #include <sched.h>
+#include <seccomp.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
-#include "base/json.h"
+#include "base/file.h"
+
+#define NAME_ROOM 32
 
 /* Names parted by blanks; libseccomp leaves out those of other machines. */
 static const char allowed[] =
@@ -67,6 +74,92 @@ static const char refused[] =
     "quotactl quotactl_fd reboot request_key setdomainname sethostname setns "
     "settimeofday swapoff swapon syslog umount2 unshare userfaultfd vhangup";
 
+/* One rule: code 0 allows, else the call fails with it. */
+struct rule {
+    const char *names;
+    int code;
+    size_t count;
+    struct scmp_arg_cmp args[2];
+};
+
+typedef int take_rule(void *data, const struct rule *rule);
+
+static int
+give(take_rule *take, void *data, const char *names, int code,
+     const struct scmp_arg_cmp *args, size_t count)
+{
+    struct rule rule = { names, code, count, { { 0 } } };
+
+    for (size_t i = 0; i < count; i++)
+        rule.args[i] = args[i];
+    return take(data, &rule);
+}
+
+/* clone without new namespaces; clone3 hides its flags in memory, so it looks
+ * absent and C libraries use clone. */
+static int
+give_clone(take_rule *take, void *data)
+{
+    const struct scmp_arg_cmp none =
+        SCMP_A0_64(SCMP_CMP_MASKED_EQ,
+                   CLONE_NEWNS | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER |
+                       CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWCGROUP,
+                   0);
+
+    if (give(take, data, "clone", 0, &none, 1) != 0)
+        return -1;
+    return give(take, data, "clone3", ENOSYS, NULL, 0);
+}
+
+/* Families that end at the instance's own namespace; not the machine's
+ * (vsock), nor raw or rarely used kernel code.  Libraries list addresses by
+ * the one netlink protocol; the others are for the machine's administration. */
+static int
+give_socket(take_rule *take, void *data)
+{
+    static const int families[] = { AF_UNIX, AF_INET, AF_INET6 };
+    const struct scmp_arg_cmp route[] = {
+        SCMP_A0_64(SCMP_CMP_EQ, AF_NETLINK, 0),
+        SCMP_A2_64(SCMP_CMP_EQ, NETLINK_ROUTE, 0),
+    };
+
+    for (size_t i = 0; i < sizeof(families) / sizeof(families[0]); i++) {
+        const struct scmp_arg_cmp family =
+            SCMP_A0_64(SCMP_CMP_EQ, (uint64_t)families[i], 0);
+
+        if (give(take, data, "socket", 0, &family, 1) != 0)
+            return -1;
+    }
+    return give(take, data, "socket", 0, route, 2);
+}
+
+/* The personalities that programs ask for: Linux, 32 bit, and the query. */
+static int
+give_personality(take_rule *take, void *data)
+{
+    static const uint64_t kinds[] = { 0x0, 0x8, 0x20000, 0x20008, 0xffffffff };
+
+    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+        const struct scmp_arg_cmp kind = SCMP_A0_64(SCMP_CMP_EQ, kinds[i], 0);
+
+        if (give(take, data, "personality", 0, &kind, 1) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int
+give_rules(take_rule *take, void *data)
+{
+    if (give(take, data, allowed, 0, NULL, 0) != 0 ||
+        give(take, data, refused, EPERM, NULL, 0) != 0 ||
+        give_clone(take, data) != 0 || give_socket(take, data) != 0)
+        return -1;
+    return give_personality(take, data);
+}
+
+/* --- as JSON, for the runtime --- */
+
 static json_t *
 names_of(const char *text)
 {
@@ -82,71 +175,35 @@ names_of(const char *text)
 }
 
 static json_t *
-rule(json_t *names, const char *action, int code, json_t *args)
+args_of(const struct rule *rule)
 {
-    json_t *out = json_pack("{s:o, s:s}", "names", names, "action", action);
+    json_t *args = json_array();
 
-    if (code != 0)
-        (void)json_object_set_new(out, "errnoRet", json_integer(code));
-    if (args != NULL)
-        (void)json_object_set_new(out, "args", args);
-    return out;
-}
-
-static json_t *
-argument(unsigned index, const char *op, uint64_t value, uint64_t second)
-{
-    return json_pack("[{s:i, s:I, s:I, s:s}]", "index", (int)index, "value",
-                     (json_int_t)value, "valueTwo", (json_int_t)second, "op",
-                     op);
-}
-
-/* clone without new namespaces; clone3 hides its flags in memory, so it looks
- * absent and C libraries use clone. */
-static void
-add_clone(json_t *rules)
-{
-    static const uint64_t namespaces =
-        CLONE_NEWNS | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER |
-        CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWCGROUP;
-
-    (void)json_array_append_new(
-        rules, rule(names_of("clone"), "SCMP_ACT_ALLOW", 0,
-                    argument(0, "SCMP_CMP_MASKED_EQ", namespaces, 0)));
-    (void)json_array_append_new(
-        rules, rule(names_of("clone3"), "SCMP_ACT_ERRNO", ENOSYS, NULL));
-}
-
-/* Families that end at the instance's own namespace; not the machine's
- * (vsock), nor raw or rarely used kernel code. */
-static void
-add_socket(json_t *rules)
-{
-    static const int families[] = { AF_UNIX, AF_INET, AF_INET6 };
-    json_t *route = argument(0, "SCMP_CMP_EQ", AF_NETLINK, 0);
-    scoped_json protocol = argument(2, "SCMP_CMP_EQ", NETLINK_ROUTE, 0);
-
-    for (size_t i = 0; i < sizeof(families) / sizeof(families[0]); i++)
+    for (size_t i = 0; i < rule->count; i++)
         (void)json_array_append_new(
-            rules, rule(names_of("socket"), "SCMP_ACT_ALLOW", 0,
-                        argument(0, "SCMP_CMP_EQ", (uint64_t)families[i], 0)));
-    /* Libraries list addresses by this one; the others are for the machine's
-     * administration. */
-    (void)json_array_extend(route, protocol);
-    (void)json_array_append_new(
-        rules, rule(names_of("socket"), "SCMP_ACT_ALLOW", 0, route));
+            args,
+            json_pack("{s:i, s:I, s:I, s:s}", "index", (int)rule->args[i].arg,
+                      "value", (json_int_t)rule->args[i].datum_a, "valueTwo",
+                      (json_int_t)rule->args[i].datum_b, "op",
+                      rule->args[i].op == SCMP_CMP_EQ ? "SCMP_CMP_EQ"
+                                                      : "SCMP_CMP_MASKED_EQ"));
+    return args;
 }
 
-/* The personalities that programs ask for: Linux, 32 bit, and the query. */
-static void
-add_personality(json_t *rules)
+static int
+take_as_json(void *data, const struct rule *rule)
 {
-    static const uint64_t kinds[] = { 0x0, 0x8, 0x20000, 0x20008, 0xffffffff };
+    json_t *out = json_pack("{s:o, s:s}", "names", names_of(rule->names),
+                            "action",
+                            rule->code == 0 ? "SCMP_ACT_ALLOW"
+                                            : "SCMP_ACT_ERRNO");
 
-    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
-        (void)json_array_append_new(
-            rules, rule(names_of("personality"), "SCMP_ACT_ALLOW", 0,
-                        argument(0, "SCMP_CMP_EQ", kinds[i], 0)));
+    if (rule->code != 0)
+        (void)json_object_set_new(out, "errnoRet", json_integer(rule->code));
+    if (rule->count > 0)
+        (void)json_object_set_new(out, "args", args_of(rule));
+    (void)json_array_append_new(data, out);
+    return 0;
 }
 
 json_t *
@@ -154,15 +211,70 @@ seccomp_filter_new(void)
 {
     json_t *rules = json_array();
 
-    (void)json_array_append_new(
-        rules, rule(names_of(allowed), "SCMP_ACT_ALLOW", 0, NULL));
-    (void)json_array_append_new(
-        rules, rule(names_of(refused), "SCMP_ACT_ERRNO", EPERM, NULL));
-    add_clone(rules);
-    add_socket(rules);
-    add_personality(rules);
+    (void)give_rules(take_as_json, rules);
     /* No architectures: the machine's own only.  Each more would be another
-     * way in, and as long again to compile at every start. */
+     * way in. */
     return json_pack("{s:s, s:i, s:o}", "defaultAction", "SCMP_ACT_ERRNO",
                      "defaultErrnoRet", ENOSYS, "syscalls", rules);
+}
+
+/* --- as a program, for the kernel --- */
+
+static int
+take_as_program(void *data, const struct rule *rule)
+{
+    uint32_t action =
+        rule->code == 0 ? SCMP_ACT_ALLOW : SCMP_ACT_ERRNO((unsigned)rule->code);
+
+    /* libseccomp takes no rule that says what happens anyhow. */
+    if (rule->code == ENOSYS)
+        return 0;
+    for (const char *at = rule->names; *at != '\0';) {
+        size_t size = strcspn(at, " ");
+        char name[NAME_ROOM];
+        int number;
+
+        (void)snprintf(name, sizeof(name), "%.*s", (int)size, at);
+        number = seccomp_syscall_resolve_name(name);
+        at += size + (at[size] == ' ');
+        if (number != __NR_SCMP_ERROR &&
+            seccomp_rule_add_array(data, action, number, (unsigned)rule->count,
+                                   rule->args) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int
+write_program(scmp_filter_ctx filter, struct buffer *out, struct error *err)
+{
+    scoped_fd fd = memfd_create("filter", MFD_CLOEXEC);
+    struct stat file;
+    char *room;
+
+    if (fd < 0 || seccomp_export_bpf(filter, fd) != 0 ||
+        fstat(fd, &file) != 0 || lseek(fd, 0, SEEK_SET) != 0)
+        return error_set(err, ERROR_INTERNAL, "compile the filter of system "
+                                              "calls");
+    room = buffer_room(out, (size_t)file.st_size);
+    if (file_read_all(fd, room, (size_t)file.st_size, err) != 0)
+        return -1;
+    buffer_grew(out, (size_t)file.st_size);
+    return 0;
+}
+
+int
+seccomp_program(struct buffer *out, struct error *err)
+{
+    scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ERRNO(ENOSYS));
+    int result = -1;
+
+    if (filter == NULL || give_rules(take_as_program, filter) != 0)
+        (void)error_set(err, ERROR_INTERNAL, "a rule for a system call is not "
+                                             "taken");
+    else
+        result = write_program(filter, out, err);
+    if (filter != NULL)
+        seccomp_release(filter);
+    return result;
 }

@@ -4,6 +4,9 @@
 
 #include <jansson.h>
 
+#include "base/buffer.h"
+#include "base/error.h"
+
 /*
  * Which system calls may an instance make?  A list of what programs need
  * without privileges; everything else is refused: what could reach out of the
@@ -13,5 +16,8 @@
 
 /* The "seccomp" object of an OCI configuration; the caller owns it. */
 json_t *seccomp_filter_new(void);
+/* The same as the program that the kernel runs (struct sock_filter[]): made
+ * once, since compiling it takes as long as much of a start. */
+int seccomp_program(struct buffer *out, struct error *err);
 
 #endif

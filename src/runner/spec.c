@@ -248,9 +248,16 @@ spec_new(const struct spec *spec)
         texts(masked, COUNT(masked)), "readonlyPaths",
         texts(read_only, COUNT(read_only)), "seccomp", seccomp_filter_new());
 
-    return json_pack("{s:s, s:{s:s, s:b}, s:o, s:s, s:o, s:o}", "ociVersion",
-                     "1.0.2", "root", "path", spec->root, "readonly",
-                     spec->read_only_root ? 1 : 0, "process", process_of(spec),
-                     "hostname", spec->hostname, "mounts", mounts_of(spec),
-                     "linux", kernel);
+    json_t *config = json_pack(
+        "{s:s, s:{s:s, s:b}, s:o, s:s, s:o, s:o}", "ociVersion", "1.0.2",
+        "root", "path", spec->root, "readonly", spec->read_only_root ? 1 : 0,
+        "process", process_of(spec), "hostname", spec->hostname, "mounts",
+        mounts_of(spec), "linux", kernel);
+
+    /* crun takes it in place of the filter above; others leave it. */
+    if (spec->filter != NULL)
+        (void)json_object_set_new(
+            config, "annotations",
+            json_pack("{s:s}", "run.oci.seccomp_bpf_data", spec->filter));
+    return config;
 }

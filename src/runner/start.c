@@ -354,15 +354,16 @@ wiring_end(struct wiring *wiring, struct error *err)
 static int
 prepare(struct node *node, struct instance *instance,
         const struct container *container, struct wiring *wiring,
-        struct container_pending *pending, struct error *err)
+        struct idmap_keeping *keeping, struct container_pending *pending,
+        struct error *err)
 {
-    if (build_ground(node, instance, err) != 0 ||
+    if (build_ground(node, instance, keeping, err) != 0 ||
         wiring_begin(wiring, err) != 0 ||
         container_begin(container, instance->start.log_mib * 1048576, pending,
                         err) != 0)
         return -1;
     CRASH_POINT("runner.grounded");
-    if (build_place(node, instance, err) == 0) {
+    if (build_place(node, instance, keeping, err) == 0) {
         CRASH_POINT("runner.placed");
         if (wiring_made(wiring, err) == 0 &&
             build_container(node, instance, wiring->netns, pending, err) == 0)
@@ -380,7 +381,9 @@ make(struct node *node, struct instance *instance,
 {
     struct container_pending pending = { .sync_fd = -1, .gate_fd = -1 };
     struct wiring wiring = { .node = node, .instance = instance };
-    int made = prepare(node, instance, container, &wiring, &pending, err);
+    struct idmap_keeping keeping = { 0 };
+    int made = prepare(node, instance, container, &wiring, &keeping, &pending,
+                       err);
 
     if (made == 0) {
         CRASH_POINT("runner.creating");
@@ -388,6 +391,7 @@ make(struct node *node, struct instance *instance,
     }
     if (wiring_end(&wiring, err) != 0)
         made = -1;
+    idmap_end(&keeping);
     return made;
 }
 

@@ -57,6 +57,38 @@ rules_replace_the_old_ones_in_one_transaction_and_drop_by_policy(void **state)
 }
 
 static void
+one_port_comes_and_goes_without_the_others(void **state)
+{
+    static const char add[] =
+        "add chain bridge bh a_v007005\n"
+        "flush chain bridge bh a_v007005\n"
+        "add rule bridge bh a_v007005 "
+        "@th,64,128 0xfd62756c6b6800070000000000000005 accept\n"
+        "add rule bridge bh a_v007005 drop\n"
+        "add element bridge bh ports { \"v007005\" . 02:62:68:00:70:05 }\n"
+        "add element bridge bh port4 { \"v007005\" . 02:62:68:00:70:05 . "
+        "10.0.112.5 }\n"
+        "add element bridge bh port6 { \"v007005\" . 02:62:68:00:70:05 . "
+        "fd62:756c:6b68:7::5 }\n"
+        "add element bridge bh tenants { \"v007005\" : 7 }\n"
+        "add element bridge bh outs { \"v007005\" . 7 }\n"
+        "add element bridge bh adverts { \"v007005\" : jump a_v007005 }\n";
+    scoped_buffer coming = { 0 }, going = { 0 };
+    int deletions = 0;
+
+    (void)state;
+    network_port_rules("bh", (struct network_port){ 7, 5 }, true, &coming);
+    assert_string_equal(coming.bytes, add);
+    network_port_rules("bh", (struct network_port){ 7, 5 }, false, &going);
+    for (const char *at = going.bytes;
+         (at = strstr(at, "delete element")) != NULL; at++)
+        deletions++;
+    assert_int_equal(deletions, 6);
+    assert_non_null(strstr(going.bytes, "delete chain bridge bh a_v007005\n"));
+    assert_null(strstr(going.bytes, "add "));
+}
+
+static void
 each_port_is_pinned_in_both_families(void **state)
 {
     const struct network_port ports[] = { { 7, 1 }, { 8, 2 } };
@@ -81,6 +113,7 @@ main(void)
         cmocka_unit_test(addresses_follow_from_tenant_and_index),
         cmocka_unit_test(
             rules_replace_the_old_ones_in_one_transaction_and_drop_by_policy),
+        cmocka_unit_test(one_port_comes_and_goes_without_the_others),
         cmocka_unit_test(each_port_is_pinned_in_both_families),
     };
 
