@@ -66,6 +66,8 @@ struct estate_inside {
     struct marks tenants; /* whose runs changed since the last settle */
     struct due due;
     struct ledger one; /* of the run that is being derived */
+    struct share *promise; /* what was promised to it before */
+    size_t promise_count, promise_room;
 };
 
 /* A larger copy of a table in the arena; what is new is zero. */

@@ -438,16 +438,56 @@ has_started(const struct run *old, const struct run *new)
     return new->live && !old->live && !new->leaving;
 }
 
+static void
+keep_promise(struct estate *estate, const struct run *run)
+{
+    struct estate_inside *inside = estate->inside;
+
+    inside->promise = estate_grow(estate, inside->promise,
+                                  &inside->promise_room, run->share_count,
+                                  sizeof(*inside->promise));
+    inside->promise_count = 0;
+    for (size_t i = 0; i < run->share_count && run->promised; i++)
+        if (!run->shares[i].leaving)
+            inside->promise[inside->promise_count++] = run->shares[i];
+}
+
+/* Did it start with less than was promised to it somewhere?  The memory of its
+ * cards is promised as that of the first, and it may start elsewhere. */
+static bool
+starts_with_less(const struct estate *estate, const struct run *new)
+{
+    const struct estate_inside *inside = estate->inside;
+    struct ledger *one = &estate->inside->one;
+    bool less = false;
+
+    if (inside->promise_count == 0)
+        return false;
+    quota_charge(estate->world, &new->demand, one, 1);
+    for (size_t i = 0; i < inside->promise_count; i++) {
+        struct ref quota = { KIND_QUOTA, inside->promise[i].quota };
+
+        less |= ledger_get(one, quota) < inside->promise[i].amount;
+    }
+    if (one->room > 0)
+        memset(one->lines, 0, one->room * sizeof(*one->lines));
+    one->count = 0;
+    return less;
+}
+
 /* Is anything of a limit or guarantee given back? */
 static bool
-gives(const struct run *old, const struct run *new)
+gives(const struct estate *estate, const struct run *old,
+      const struct run *new)
 {
     bool promise = new->charged != old->charged && old->promised;
 
-    return (old->live && !new->live) || new->stays < old->stays ||
-           (!has_started(old, new) &&
-            ((old->promised && !new->promised) ||
-             (promise && new->promised)));
+    if (new->stays < old->stays)
+        return true;
+    if (has_started(old, new))
+        return starts_with_less(estate, new);
+    return (old->live && !new->live) || (old->promised && !new->promised) ||
+           (promise && new->promised);
 }
 
 /* Is anything sure to be given back that was not? */
@@ -501,13 +541,13 @@ is_same(const struct run *old, const struct run *new)
 }
 
 static void
-count(struct estate_pulse *pulse, const struct run *old,
-      const struct run *new)
+count(const struct estate *estate, struct estate_pulse *pulse,
+      const struct run *old, const struct run *new)
 {
     bool more = !ref_is_none(new->workload) && is_more(old, new);
 
     pulse->changed++;
-    pulse->better += gives(old, new);
+    pulse->better += gives(estate, old, new);
     pulse->leaving += leaves(old, new);
     pulse->more += more;
     pulse->back += more && !has_started(old, new) && uses_more(old, new);
@@ -527,8 +567,8 @@ tell(struct estate *estate, struct ref tenant, const struct run *old,
     estate->tenants =
         estate_grow(estate, estate->tenants, &estate->tenant_room,
                     (size_t)tenant.index + 1, sizeof(*estate->tenants));
-    count(&estate->tenants[tenant.index], old, new);
-    count(&estate->runs_pulse, old, new);
+    count(estate, &estate->tenants[tenant.index], old, new);
+    count(estate, &estate->runs_pulse, old, new);
     estate_mark(estate, &estate->inside->tenants, tenant.index);
     if (!started && !nominated)
         return;
@@ -554,8 +594,10 @@ estate_run_derive(struct estate *estate, uint32_t index)
     for (size_t i = before; i < inside->run_of_room; i++)
         inside->run_of[i] = ESTATE_NONE;
     number = inside->run_of[index];
+    inside->promise_count = 0;
     if (number != ESTATE_NONE) {
         old = estate->runs[number];
+        keep_promise(estate, &old);
         reclaim_index_remove(estate, number);
         reclaim_index_stale(estate, old.tenant);
         run_drop_surplus(estate, &old);

@@ -172,9 +172,12 @@ decisions_depend_on_the_world_alone(void **state)
 {
     struct play *live = memory_new(1, sizeof(*live));
     struct play *replay = memory_new(1, sizeof(*replay));
+    const char *campaign = getenv("SIMULATE_SEED");
+    uint64_t first = campaign != NULL ? strtoull(campaign, NULL, 10) : 2;
+    uint64_t end = campaign != NULL ? first + 1 : 4;
 
     (void)state;
-    for (uint64_t seed = 2; seed < 4; seed++) {
+    for (uint64_t seed = first; seed < end; seed++) {
         act(live, seed, 1500, false);
         act(replay, seed, 1500, true);
         assert_int_equal(live->digest, replay->digest);
