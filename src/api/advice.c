@@ -4,6 +4,7 @@
 
 #include "api/handlers.h"
 #include "core/advice.h"
+#include "core/defrag.h"
 #include "core/object.h"
 #include "core/quota.h"
 #include "store/row.h"
@@ -88,8 +89,8 @@ add_fragmented(struct advising *advising, const struct world *world,
     (void)snprintf(text, sizeof text,
                    "pool %s: %" PRId64 " cards are free, at most %" PRId64
                    " of them on one node; its largest class needs %" PRId64
-                   ". Move or wait for preemptible work on one node",
-                   name, room.free, room.largest, room.wanted);
+                   ". `bulkhead advise defragment %s` plans moves",
+                   name, room.free, room.largest, room.wanted, name);
     json_array_append_new(
         advising->items,
         json_pack("{s:s, s:s, s:o, s:s, s:I, s:I, s:n}", "id",
@@ -206,4 +207,40 @@ advice_history(struct exchange *exchange, struct store_reader *reader,
     answer_json(&exchange->answer, 200,
                 json_pack("{s:o}", "items", advising->items));
     return 0;
+}
+
+/* --- moves that would make room; the copy is made on the world thread --- */
+
+const struct body_field defragment_body[] = {
+    {"moves", BODY_LIST, true, "ids of the workloads that go"},
+    {NULL, BODY_TEXT, false, NULL},
+};
+
+int
+advice_defrag_read(const struct granted *granted, struct exchange *exchange,
+                   struct error *err)
+{
+    (void)err;
+    exchange->data = defrag_new(granted);
+    return 0;
+}
+
+int
+advice_defrag(struct exchange *exchange, struct store_reader *reader,
+              struct error *err)
+{
+    struct defrag *defrag = exchange->data;
+    (void)reader;
+    (void)err;
+    answer_json(&exchange->answer, 200, defrag_answer(defrag));
+    defrag_free(defrag);
+    return 0;
+}
+
+int
+advice_defrag_apply(const struct granted *granted, struct changes *changes,
+                    struct exchange *exchange, struct error *err)
+{
+    return defrag_apply(granted, changes,
+                        json_object_get(exchange->body, "moves"), err);
 }

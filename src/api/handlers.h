@@ -70,6 +70,9 @@ HANDLER_READ(work_whatif_read)
 HANDLER_HISTORY(work_whatif)
 HANDLER_READ(advice_read)
 HANDLER_HISTORY(advice_history)
+HANDLER_READ(advice_defrag_read)
+HANDLER_HISTORY(advice_defrag)
+HANDLER_WRITE(advice_defrag_apply)
 HANDLER_READ(work_queue)
 HANDLER_READ(work_queue_all)
 HANDLER_READ(work_history_read)
@@ -140,5 +143,6 @@ extern const struct body_field whatif_body[];
 extern const struct body_field review_body[];
 extern const struct body_field orphan_body[];
 extern const struct body_field alarm_body[];
+extern const struct body_field defragment_body[];
 
 #endif

@@ -93,3 +93,87 @@ const struct command command_advise = {
     .options = options,
     .run = advise,
 };
+
+/* --- moves that would make room --- */
+
+static int
+print_plan(const struct cli *cli, const json_t *plan)
+{
+    static const struct column columns[] = {
+        { "WORKLOAD", "name", 's', false },
+        { "ID", "workload", 's', true },
+        { "CARDS", "cards", 's', false },
+        { "LOST-CARD-HOURS", "lost_milli_card_ms", 'h', false },
+        { 0 },
+    };
+    scoped_json list = json_pack("{s:O}", "items",
+                                 json_object_get(plan, "moves"));
+
+    if (cli->form != OUTPUT_TABLE && cli->form != OUTPUT_WIDE) {
+        output_print(cli, columns, plan);
+        return 0;
+    }
+    output_line("%s", text_of(plan, "text"));
+    if (json_array_size(json_object_get(plan, "moves")) > 0)
+        output_print(cli, columns, list);
+    return 0;
+}
+
+static int
+carry_out(const struct cli *cli, const json_t *plan, struct error *err)
+{
+    struct client_call call = { .method = "POST" };
+    scoped_json body = json_object();
+    scoped_json answer = NULL;
+    json_t *moves = json_array(), *move;
+    size_t i;
+
+    (void)json_object_set_new(body, "moves", moves);
+    json_array_foreach(json_object_get(plan, "moves"), i, move)
+        (void)json_array_append(moves, json_object_get(move, "workload"));
+    if (json_array_size(moves) == 0)
+        return error_set(err, ERROR_CONDITION, "nothing is to be moved: %s",
+                         text_of(plan, "text"));
+    call.path = arena_printf(cli->arena, "/api/v1/pools/%s/defragment",
+                             cli->words[0]);
+    call.body = body;
+    if (client_send(cli, &call, &answer, err) != 0)
+        return -1;
+    output_done(cli, "pool", cli->words[0], "is being defragmented", answer);
+    return 0;
+}
+
+static int
+advise_defragment(struct cli *cli, struct error *err)
+{
+    struct client_call call = { .method = "GET", .timeout_ms = 120000 };
+    scoped_json plan = NULL;
+
+    call.path = arena_printf(cli->arena, "/api/v1/pools/%s/defragment",
+                             cli->words[0]);
+    if (client_send(cli, &call, &plan, err) != 0)
+        return -1;
+    return cli_has(cli, "apply") ? carry_out(cli, plan, err)
+                                 : print_plan(cli, plan);
+}
+
+static const struct command_option defragment_options[] = {
+    { "apply", 0, NULL, "carry the plan out" },
+    { 0 },
+};
+
+const struct command command_advise_defragment = {
+    .verb = "advise",
+    .noun = "defragment",
+    .words = "POOL",
+    .help = "Say which work would have to move for the largest class.",
+    .more = "Only preemptible work is moved, and of the nodes where that is "
+            "enough the one whose work\nloses least. The plan is proven on a "
+            "copy of the platform. `--apply` carries out what is\nfound then: "
+            "notice, grace, and a new start elsewhere. Nothing moves by "
+            "itself.",
+    .options = defragment_options,
+    .words_min = 1,
+    .words_max = 1,
+    .run = advise_defragment,
+};

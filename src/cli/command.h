@@ -13,7 +13,7 @@
     X(deny_request) X(withdraw_request) X(list_of)                             \
     X(create_key) X(create_jointoken) X(create_reservation) X(create_maintenance)                            \
     X(submit) X(cancel) X(hold) X(release) X(release_workload) X(wait)        \
-    X(logs) X(explain) X(what_if) X(advise) X(queue)                                    \
+    X(logs) X(explain) X(what_if) X(advise) X(advise_defragment) X(queue)                                    \
     X(cards) X(bindings) X(usage) X(cost)                                     \
     X(can_i) X(check) X(backup) X(restore) X(restore_confirm)                 \
     X(restore_stop) X(review_keys) X(review_sessions)                         \

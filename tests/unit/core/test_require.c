@@ -208,6 +208,25 @@ what_no_card_is_makes_it_never_and_an_upgrade_ends_that(void **state)
     scene_teardown(&s.scene);
 }
 
+/* The facts of a node alone end it too: its cards are as they were. */
+static void
+a_new_runtime_ends_never_as_well(void **state)
+{
+    struct stage s;
+    struct ref work;
+
+    (void)state;
+    setup(&s);
+    (void)rule(&s, s.one, "", "runtime", "2", "");
+    work = submit(&s, s.one, "base", NULL);
+    scene_run(&s.scene);
+    assert_int_equal(scene_state(&s.scene, work), WORKLOAD_GATED);
+    set_facts(&s.scene, s.n1, "535.1", "{\"runtime\":\"crun 2.0\"}");
+    scene_run(&s.scene);
+    assert_true(ref_equal(node_of(&s, work), s.n1));
+    scene_teardown(&s.scene);
+}
+
 /* Without any rule it is the shape that is impossible. */
 static void
 a_shape_that_is_too_large_is_not_blamed_on_rules(void **state)
@@ -316,6 +335,7 @@ main(void)
         cmocka_unit_test(an_image_needs_a_fact_of_the_node),
         cmocka_unit_test(
             what_no_card_is_makes_it_never_and_an_upgrade_ends_that),
+        cmocka_unit_test(a_new_runtime_ends_never_as_well),
         cmocka_unit_test(a_shape_that_is_too_large_is_not_blamed_on_rules),
         cmocka_unit_test(a_manifest_may_require_a_version_itself),
         cmocka_unit_test(a_rule_that_changes_is_followed),
