@@ -66,6 +66,41 @@ set_topology(const struct cli *cli, const char *text, json_t *spec)
     (void)json_object_set_new(spec, "topology", topology);
 }
 
+static bool
+read_count(const char *text, size_t size, int64_t *out)
+{
+    int64_t number = 0;
+
+    for (size_t i = 0; i < size; i++) {
+        if (text[i] < '0' || text[i] > '9' || number > 100000)
+            return false;
+        number = number * 10 + (text[i] - '0');
+    }
+    *out = number;
+    return size > 0;
+}
+
+/* LEVEL[:MOST][:MODE]; the server knows the words. */
+static void
+set_spread(const struct cli *cli, const char *text, json_t *spec)
+{
+    size_t size = strcspn(text, ":");
+    json_t *spread = json_object();
+    int64_t most;
+
+    (void)json_object_set_new(
+        spread, "level", json_string(arena_strndup(cli->arena, text, size)));
+    text += size + (text[size] == ':');
+    size = strcspn(text, ":");
+    if (read_count(text, size, &most)) {
+        (void)json_object_set_new(spread, "most", json_integer(most));
+        text += size + (text[size] == ':');
+    }
+    if (text[0] != '\0')
+        (void)json_object_set_new(spread, "mode", json_string(text));
+    (void)json_object_set_new(spec, "spread", spread);
+}
+
 /* The part of the manifest that says what runs. */
 static int
 read_spec(const struct cli *cli, json_t *body, struct error *err)
@@ -90,6 +125,8 @@ read_spec(const struct cli *cli, json_t *body, struct error *err)
             return -1;
         }
     }
+    if (cli_option(cli, "spread") != NULL)
+        set_spread(cli, cli_option(cli, "spread"), spec);
     if (cli_option(cli, "topology") != NULL)
         set_topology(cli, cli_option(cli, "topology"), spec);
     if (json_array_size(volumes) > 0)
@@ -127,20 +164,6 @@ set_class(const char *text, json_t *body)
         at = at[size] == ',' ? at + size + 1 : NULL;
     }
     (void)json_object_set_new(body, "classes", list);
-}
-
-static bool
-read_count(const char *text, size_t size, int64_t *out)
-{
-    int64_t number = 0;
-
-    for (size_t i = 0; i < size; i++) {
-        if (text[i] < '0' || text[i] > '9' || number > 100000)
-            return false;
-        number = number * 10 + (text[i] - '0');
-    }
-    *out = number;
-    return size > 0;
 }
 
 /* N, or LEAST..MOST of an elastic gang. */
@@ -297,6 +320,8 @@ static const struct command_option options[] = {
     { "in-pool", 0, "NAME", "only in this pool" },
     { "topology", 0, "LEVEL[:MODE]",
       "its cards on one island, node or leaf; MODE: required, preferred" },
+    { "spread", 0, "LEVEL[:N][:MODE]",
+      "at most N (1) instances on one node or leaf; MODE: as above" },
     { "cpu", 0, "CPUS", "CPUs of an instance: 1.5" },
     { "memory", 'm', "MIB", "memory of an instance: 512, 4g" },
     { "env", 'e', "NAME=VALUE", "environment; may be repeated" },

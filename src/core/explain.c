@@ -295,8 +295,10 @@ trial_raise(struct trial *trial, const struct verdict *verdict, json_t *list)
 
 /* Puts a node with such cards into the pool. */
 static void
-trial_add_cards(struct trial *trial, const struct spot *spot, int64_t cards)
+trial_add_cards(struct trial *trial, const struct spot *spot, int64_t cards,
+                int64_t number)
 {
+    char node_name[NAME_MAX_SIZE];
     const struct workload *workload =
         world_workload(trial->world, trial->workload);
     const struct class *class = world_class(trial->world, spot->class);
@@ -305,11 +307,14 @@ trial_add_cards(struct trial *trial, const struct spot *spot, int64_t cards)
     uint64_t digest;
     size_t needs;
     struct changes *changes = trial_begin(trial);
-    struct node *node =
-        change_create(changes, KIND_NODE, spot->pool, "what-if-node");
-    struct ref ref = node->object.self;
+    struct node *node;
+    struct ref ref;
 
     needs = require_list(trial->world, workload, list, &digest);
+    (void)snprintf(node_name, sizeof(node_name), "what-if-node%" PRId64,
+                   number);
+    node = change_create(changes, KIND_NODE, spot->pool, node_name);
+    ref = node->object.self;
     node->cpu_milli = workload->cpu_milli * workload->instances;
     node->memory_mib = workload->memory_mib * workload->instances;
     for (int64_t i = 0; i < cards; i++) {
@@ -344,6 +349,35 @@ cards_for(const struct class *class, int64_t instances)
     return (instances + per_card - 1) / per_card;
 }
 
+/* Kept apart, each of the missing needs a node of its own at most. */
+static bool
+trial_add_nodes(struct trial *trial, const struct verdict *verdict,
+                const struct spot *spot, json_t *list)
+{
+    const struct class *class = world_class(trial->world, spot->class);
+    int64_t missing = verdict->need - verdict->have;
+    int64_t cards = cards_for(class, 1);
+    struct trial grown = *trial;
+    struct spot ignored = { 0 };
+    struct verdict after;
+    char text[TEXT_MAX_SIZE];
+    bool starts;
+
+    grown.world = world_clone(trial->world);
+    for (int64_t i = 0; i < missing && i < RAISES_MAX * 4; i++)
+        trial_add_cards(&grown, spot, cards, i);
+    starts = trial_starts(&grown, &after, &ignored);
+    world_free(grown.world);
+    (void)snprintf(text, sizeof(text),
+                   "%" PRId64 " more node%s with %" PRId64
+                   " free card%s of class %s each in pool %s",
+                   missing, missing == 1 ? "" : "s", cards,
+                   cards == 1 ? "" : "s", class->object.name,
+                   world_pool(trial->world, spot->pool)->object.name);
+    json_array_append_new(list, json_string(text));
+    return starts;
+}
+
 /* Tries the missing cards first, then a node that holds all. */
 static bool
 trial_grow(struct trial *trial, const struct verdict *verdict,
@@ -363,12 +397,14 @@ trial_grow(struct trial *trial, const struct verdict *verdict,
 
     if (at == NULL)
         return false;
+    if (verdict->reason == REASON_SPREAD)
+        return trial_add_nodes(trial, verdict, spot, list);
     for (int64_t cards = missing < all ? missing : all;; cards = all) {
         struct trial grown = *trial;
         struct spot ignored = { 0 };
 
         grown.world = world_clone(trial->world);
-        trial_add_cards(&grown, spot, cards);
+        trial_add_cards(&grown, spot, cards, 0);
         starts = trial_starts(&grown, &after, &ignored);
         world_free(grown.world);
         missing = cards;

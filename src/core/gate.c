@@ -6,6 +6,7 @@
 
 #include "core/alternative.h"
 #include "core/governance.h"
+#include "core/lifecycle.h"
 #include "core/maintenance.h"
 #include "core/manifest.h"
 #include "core/reservation.h"
@@ -15,6 +16,7 @@
 struct shape {
     struct ref pool, class;
     enum topology level;
+    struct spread spread; /* that is required */
     int64_t instances, cpu_milli, memory_mib;
     uint64_t needs; /* a digest */
     int64_t capacity, least_memory;
@@ -293,10 +295,43 @@ gate_check_policy(const struct gate *gate, const struct workload *workload,
 
 /* --- shape --- */
 
+static bool
+same_spread(const struct spread *a, const struct spread *b)
+{
+    return a->level == b->level && a->most == b->most &&
+           a->required == b->required;
+}
+
+/* On one node at most so many count, and so many of what is behind one leaf. */
+static void
+fill_shape(const struct gate *gate, const struct workload *workload,
+           const struct need *needs, size_t count, struct shape *shape)
+{
+    const struct spread *spread = &shape->spread;
+    const struct class *class = world_class(gate->world, workload->class);
+    int64_t most = workload->instances, apart;
+
+    if (spread->required && spread->level == TOPOLOGY_NODE &&
+        spread->most < most)
+        most = spread->most;
+    (void)place_shape(gate->world, shape->pool, class, shape->level, most,
+                      workload->cpu_milli, workload->memory_mib, needs, count,
+                      &shape->capacity, &shape->least_memory);
+    if (spread->required && spread->level == TOPOLOGY_LEAF) {
+        apart = place_shape_apart(gate->world, shape->pool, class,
+                                  spread->most, workload->cpu_milli,
+                                  workload->memory_mib, needs, count);
+        if (apart < shape->capacity)
+            shape->capacity = apart;
+    }
+    shape->possible = shape->capacity >= workload->instances;
+}
+
 static const struct shape *
 shape_of(struct gate *gate, const struct workload *workload, struct ref pool)
 {
     enum topology level = manifest_topology(workload->spec);
+    struct spread spread = manifest_spread(workload->spec);
     struct need needs[REQUIRE_MAX];
     struct shape *shape;
     uint64_t digest;
@@ -306,6 +341,7 @@ shape_of(struct gate *gate, const struct workload *workload, struct ref pool)
         if (ref_equal(shape->pool, pool) &&
             ref_equal(shape->class, workload->class) &&
             shape->level == level && shape->needs == digest &&
+            same_spread(&shape->spread, &spread) &&
             shape->instances == workload->instances &&
             shape->cpu_milli == workload->cpu_milli &&
             shape->memory_mib == workload->memory_mib)
@@ -314,14 +350,12 @@ shape_of(struct gate *gate, const struct workload *workload, struct ref pool)
     shape->pool = pool;
     shape->class = workload->class;
     shape->level = level;
+    shape->spread = spread;
     shape->needs = digest;
     shape->instances = workload->instances;
     shape->cpu_milli = workload->cpu_milli;
     shape->memory_mib = workload->memory_mib;
-    shape->possible = place_shape(
-        gate->world, pool, world_class(gate->world, workload->class), level,
-        workload->instances, workload->cpu_milli, workload->memory_mib,
-        needs, count, &shape->capacity, &shape->least_memory);
+    fill_shape(gate, workload, needs, count, shape);
     shape->next = gate->shapes;
     gate->shapes = shape;
     return shape;
@@ -390,9 +424,13 @@ check_shape(struct gate *gate, const struct workload *workload,
                                          " on one node", " on one island" };
     const struct class *class = world_class(gate->world, workload->class);
     const struct pool *at = world_pool(gate->world, pool);
+    char apart[64] = "";
 
     if (shape->possible)
         return true;
+    if (shape->spread.level != TOPOLOGY_POOL && shape->spread.required)
+        (void)snprintf(apart, sizeof(apart), ", at most %" PRId64 "%s",
+                       shape->spread.most, where[shape->spread.level]);
     if (shape->needs != 0 && say_incompatible(gate, workload, pool, verdict))
         return false;
     if (shape->least_memory == 0 &&
@@ -404,11 +442,11 @@ check_shape(struct gate *gate, const struct workload *workload,
         verdict_set(verdict, WORKLOAD_REJECTED, REASON_SHAPE,
                     "%" PRId64 " instance%s of class %s with %" PRId64
                     " milli-CPU and %" PRId64
-                    " MiB needed%s, pool %s could hold %" PRId64
+                    " MiB needed%s%s, pool %s could hold %" PRId64
                     " even if it were empty",
                     workload->instances, workload->instances == 1 ? "" : "s",
                     class->object.name, workload->cpu_milli,
-                    workload->memory_mib, where[shape->level],
+                    workload->memory_mib, where[shape->level], apart,
                     at->object.name, shape->capacity);
     verdict_numbers(verdict, workload->instances, shape->capacity,
                     shape->capacity);
@@ -571,6 +609,21 @@ add_ends(const struct gate *gate, const struct workload *workload,
     }
 }
 
+/* Alone, or all of them where so many may be, is no matter of spread. */
+static void
+ask_apart(const struct workload *workload, struct place_request *request)
+{
+    struct spread spread = manifest_spread(workload->spec);
+
+    if (spread.level == TOPOLOGY_POOL ||
+        (spread.most >= workload->instances &&
+         !lifecycle_is_live(workload->state)))
+        return;
+    request->per_node = spread.level == TOPOLOGY_NODE ? spread.most : 0;
+    request->per_leaf = spread.level == TOPOLOGY_LEAF ? spread.most : 0;
+    request->apart_if = !spread.required;
+}
+
 void
 gate_request(const struct gate *gate, const struct workload *workload,
              const struct demand *demand, struct place_request *request_out)
@@ -606,6 +659,7 @@ gate_request(const struct gate *gate, const struct workload *workload,
         manifest_topology(workload->spec) == TOPOLOGY_ISLAND;
     add_needs(gate, workload, request_out);
     add_ends(gate, workload, request_out);
+    ask_apart(workload, request_out);
     request_out->bar_count =
         quota_bars(world, demand, gate->promised, !workload->preemptible,
                    request_out->bars);

@@ -15,6 +15,7 @@
 #define PORTS_MAX 16
 #define REQUIRES_MAX 8
 #define PATH_TEXT_MAX 255
+#define SPREAD_MOST_MAX 4096
 #define SPEC_SIZE_MAX (64 * 1024)
 
 #define POINTER_MAX ERROR_FIELD_MAX
@@ -444,6 +445,35 @@ check_requires(const char *base, const json_t *value, json_t *out,
 }
 
 static int
+check_spread(const char *base, const json_t *value, json_t *out,
+             struct error *err)
+{
+    static const char *const keys[] = { "level", "most", "mode", NULL };
+    static const char *const levels[] = { "node", "leaf" };
+    const json_t *mode = json_object_get(value, "mode");
+    const json_t *most = json_object_get(value, "most");
+    char pointer[POINTER_MAX], at[POINTER_MAX];
+
+    point(pointer, base, "spread");
+    if (check_keys(pointer, value, keys, err) < 0)
+        return -1;
+    point(at, pointer, "level");
+    if (check_word(at, json_object_get(value, "level"), levels, 2, err) < 0)
+        return -1;
+    point(at, pointer, "most");
+    if (most != NULL &&
+        (!json_is_integer(most) || json_integer_value(most) < 1 ||
+         json_integer_value(most) > SPREAD_MOST_MAX))
+        return error_field(err, at, "%s must be 1 to %d", at,
+                           SPREAD_MOST_MAX);
+    point(at, pointer, "mode");
+    if (mode != NULL && check_word(at, mode, mode_names, 2, err) < 0)
+        return -1;
+    json_object_set(out, "spread", (json_t *)(uintptr_t)value);
+    return 0;
+}
+
+static int
 check_members(const struct world *world, struct ref project,
               const json_t *spec, const char *pointer, json_t *out,
               struct error *err)
@@ -473,6 +503,9 @@ check_members(const struct world *world, struct ref project,
     value = json_object_get(spec, "topology");
     if (value != NULL && check_topology(pointer, value, out, err) < 0)
         return -1;
+    value = json_object_get(spec, "spread");
+    if (value != NULL && check_spread(pointer, value, out, err) < 0)
+        return -1;
     value = json_object_get(spec, "workdir");
     if (value == NULL)
         return 0;
@@ -492,7 +525,7 @@ manifest_check(const struct world *world, struct ref project,
 {
     static const char *const keys[] = { "command",    "env",     "volumes",
                                         "ports",      "checkpoint",
-                                        "topology",   "workdir", "requires",
+                                        "topology", "spread",   "workdir", "requires",
                                         NULL };
     scoped_json out = json_object();
     scoped_buffer text = { 0 };
@@ -530,6 +563,31 @@ manifest_topology(const struct blob *spec)
         if (strcmp(level, level_names[i]) == 0)
             return (enum topology)i;
     return TOPOLOGY_POOL;
+}
+
+struct spread
+manifest_spread(const struct blob *spec)
+{
+    struct spread spread = { .level = TOPOLOGY_POOL, .required = true };
+    struct error ignored;
+    scoped_json document = NULL;
+    const json_t *value, *most;
+    const char *level, *mode;
+
+    /* Most specs say nothing: the parser is spared. */
+    if (spec == NULL || strstr(spec->bytes, "\"spread\":{") == NULL)
+        return spread;
+    document = json_read(spec->bytes, spec->size, &ignored);
+    value = json_object_get(document, "spread");
+    level = json_string_value(json_object_get(value, "level"));
+    mode = json_string_value(json_object_get(value, "mode"));
+    most = json_object_get(value, "most");
+    if (level == NULL)
+        return spread;
+    spread.level = strcmp(level, "leaf") == 0 ? TOPOLOGY_LEAF : TOPOLOGY_NODE;
+    spread.most = json_is_integer(most) ? json_integer_value(most) : 1;
+    spread.required = mode == NULL || strcmp(mode, "required") == 0;
+    return spread;
 }
 
 size_t

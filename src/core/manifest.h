@@ -16,7 +16,9 @@
  *                                   left out: the first writable volume
  *    "requires": {"driver": "550"},                 least versions of facts,
  *                                   core/require.h; at most 8
- *    "workdir": "/data"}
+ *    "workdir": "/data",
+ *    "topology": {"level": "node", "mode": "required"},
+ *    "spread": {"level": "node", "most": 1, "mode": "required"}}
  *
  * Every key is optional but command, no other key is taken.  Volumes belong
  * to the same project; paths are absolute, without "..", and do not nest.
@@ -40,6 +42,14 @@ enum topology {
 /* What the spec requires; what it only prefers is TOPOLOGY_POOL, since the
  * closest place is taken anyhow. */
 enum topology manifest_topology(const struct blob *spec);
+
+/* At most so many instances on one node, or behind one leaf switch. */
+struct spread {
+    enum topology level; /* NODE or LEAF; POOL: none is asked for */
+    int64_t most;        /* 1.. */
+    bool required;       /* else as far as there is room */
+};
+struct spread manifest_spread(const struct blob *spec);
 
 size_t manifest_volumes(const struct world *world, const struct blob *spec,
                         struct ref *volumes_out, size_t max);

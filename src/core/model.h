@@ -413,6 +413,7 @@ enum reason {
     REASON_GEOMETRY,    /* queued: free, but no slice of that size fits */
     REASON_APPROVAL,    /* held: its priority needs an approval */
     REASON_GOVERNANCE,  /* gated: its priority class has had its share */
+    REASON_SPREAD,      /* queued: free, but not far enough apart */
     REASON_COMPATIBILITY, /* no node or card says what is required */
     REASON_MAINTENANCE, /* queued: it would run into a planned one */
 };

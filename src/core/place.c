@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "core/cut.h"
+#include "core/place_apart.h"
 #include "core/place_index.h"
 #include "core/place_leaf.h"
 
@@ -13,7 +14,7 @@ place_filter_text(enum place_filter filter)
     static const char *const names[FILTER_COUNT] = {
         "node-state", "lease", "pinned", "neighbour", "maintenance", "class",
         "compatibility", "quota", "health", "foreign", "handover", "partition", "held", "used",
-        "geometry", "cpu", "memory",
+        "geometry", "cpu", "memory", "spread",
     };
 
     return names[filter];
@@ -305,6 +306,7 @@ list_options(const struct estate *estate, const struct place_request *request,
         if (options[count].fit > 0)
             count++;
     }
+    place_apart_leaves(estate, request, arena, options, count, tally);
     return count;
 }
 
@@ -332,6 +334,8 @@ gather(const struct estate *estate, const struct place_request *request,
     for (size_t i = 0; i < *count; i++)
         fits[i] = (struct place_fit){ estate->sites[options[i].site].leaf,
                                       options[i].fit, options[i].units };
+    if (request->per_leaf > 0 && !request->one_leaf)
+        return true; /* as far apart as that, not as close as can be */
     if (request->one_leaf)
         tally->largest = place_leaf_largest(fits, *count);
     leaf = place_leaf_choose(fits, *count, request->instances);
@@ -385,6 +389,25 @@ seat_site(const struct estate *estate, const struct place_request *request,
               placement);
 }
 
+/* What there is of it when there is no room for that far apart: each time twice
+ * as many together. */
+static bool
+scan_closer(const struct estate *estate, const struct place_request *request,
+            enum place_when when, struct arena *arena,
+            struct placement *placement_out, struct place_tally *tally)
+{
+    struct place_request closer = *request;
+
+    while (closer.per_node + closer.per_leaf < request->instances * 2) {
+        *tally = (struct place_tally){ 0 };
+        closer.per_node *= 2;
+        closer.per_leaf *= 2;
+        if (scan(estate, &closer, when, arena, placement_out, tally))
+            return true;
+    }
+    return false;
+}
+
 bool
 place_find(const struct estate *estate, const struct place_request *request,
            enum place_when when, struct arena *arena,
@@ -415,6 +438,9 @@ place_find(const struct estate *estate, const struct place_request *request,
         break;
     case PLACE_INDEX_NONE:
         found = scan(estate, request, when, arena, placement_out, &tally);
+        if (!found && request->apart_if)
+            found = scan_closer(estate, request, when, arena, placement_out,
+                                &tally);
         break;
     }
     if (tally_out != NULL)

@@ -28,6 +28,9 @@ struct place_request {
     struct ref node;    /* only there (its volumes lie there), or none */
     uint64_t leaf;      /* only behind this leaf switch (its gang is there); 0:
                            any */
+    int64_t per_node;   /* at most so many instances on one; 0: any number */
+    int64_t per_leaf;   /* the same behind one leaf switch */
+    bool apart_if;      /* that far apart only as far as there is room */
     bool one_node;      /* all instances on one node */
     bool one_leaf;      /* all instances behind one leaf switch */
     bool one_island;    /* all cards linked directly; one_node is set too */
@@ -68,6 +71,7 @@ enum place_filter {
     FILTER_GEOMETRY,   /* units enough for the slice, but no start for it */
     FILTER_CPU,        /* the node's CPU */
     FILTER_MEMORY,     /* the node's memory */
+    FILTER_SPREAD,     /* as many instances as may be there */
     FILTER_COUNT
 };
 const char *place_filter_text(enum place_filter filter);
@@ -81,6 +85,7 @@ struct place_tally {
     int64_t largest; /* most free cards (shares) on one node, island or
                         leaf, whichever is asked for */
     int64_t fit;     /* instances that would fit now */
+    int64_t close;   /* more that would, were they not to be kept apart */
     const struct geometry_profile *slice; /* of the cards without a start, the
                                              largest that fits; or NULL */
 };
@@ -122,5 +127,11 @@ bool place_shape(const struct world *world, struct ref pool,
                  int64_t instances, int64_t cpu_milli, int64_t memory_mib,
                  const struct need *needs, size_t need_count,
                  int64_t *capacity_out, int64_t *least_memory_out);
+/* The same when at most `most` instances may be behind one leaf switch; a node
+ * behind none stands for itself. */
+int64_t place_shape_apart(const struct world *world, struct ref pool,
+                          const struct class *class, int64_t most,
+                          int64_t cpu_milli, int64_t memory_mib,
+                          const struct need *needs, size_t need_count);
 
 #endif

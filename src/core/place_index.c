@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "core/estate_private.h"
+#include "core/place_apart.h"
 
 #define TREES 32
 /* A tenant to whom more sites are something else has trees of its own. */
@@ -654,7 +655,8 @@ place_index_find(const struct estate *of,
     struct tree *tree;
 
     if (index == NULL || request->class->form == FORM_HARD ||
-        !ref_is_none(request->node) || request->leaf != 0)
+        !ref_is_none(request->node) || request->leaf != 0 ||
+        place_apart_is_on(request))
         return PLACE_INDEX_NONE;
     if (!follow_stakes(estate))
         return PLACE_INDEX_LATER;

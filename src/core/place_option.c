@@ -3,6 +3,7 @@
 
 #include "core/cut.h"
 #include "core/lifecycle.h"
+#include "core/place_apart.h"
 #include "core/place_option.h"
 
 static int64_t
@@ -289,6 +290,15 @@ fill_fit(const struct estate *estate, const struct place_request *request,
         if (fit > 0 && memory < request->memory_mib)
             tally->out_nodes[FILTER_MEMORY]++;
         fit = least(fit, memory > 0 ? memory / request->memory_mib : 0);
+    }
+    if (request->per_node > 0 &&
+        fit > request->per_node - place_apart_there(estate, request, site)) {
+        int64_t most =
+            request->per_node - place_apart_there(estate, request, site);
+
+        tally->close += fit - (most > 0 ? most : 0);
+        tally->out_nodes[FILTER_SPREAD]++;
+        fit = most > 0 ? most : 0;
     }
     option->fit = fit;
     option->units = units;

@@ -162,6 +162,40 @@ types_fit(const struct world *world, struct ref pool,
     return level == TOPOLOGY_POOL ? sum : most;
 }
 
+int64_t
+place_shape_apart(const struct world *world, struct ref pool,
+                  const struct class *class, int64_t most, int64_t cpu_milli,
+                  int64_t memory_mib, const struct need *needs,
+                  size_t need_count)
+{
+    const struct place_amount amount = { most, cpu_milli, memory_mib, needs,
+                                         need_count };
+    const struct node_leaf *leaves;
+    const struct node_type *types;
+    int64_t sum = 0, ignored = 0;
+    size_t count, type_count;
+
+    types = node_type_list(world, &type_count);
+    leaves = node_type_leaves(world, &count);
+    for (size_t i = 0; i < count; i++) {
+        if (!ref_equal(leaves[i].pool, pool))
+            continue;
+        if (leaves[i].leaf != 0) {
+            sum += least(most, leaf_fit(world, &leaves[i], class, &amount,
+                                        &ignored));
+            continue;
+        }
+        for (uint32_t part = leaves[i].part; part != NODE_TYPE_NONE;) {
+            const struct node_leaf_part *at = node_type_part(world, part);
+
+            sum += at->count * node_fit(world, types[at->type].first, class,
+                                        TOPOLOGY_LEAF, &amount, &ignored);
+            part = at->next;
+        }
+    }
+    return sum;
+}
+
 bool
 place_shape(const struct world *world, struct ref pool,
             const struct class *class, enum topology level, int64_t instances,

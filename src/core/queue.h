@@ -34,7 +34,7 @@ struct group_key {
     struct ref project, user, pool, priority;
     struct ref classes[ALTERNATIVE_MAX];
     int64_t instances, cpu_milli, memory_mib, max_run_ms;
-    int64_t preemptible, kind, grace_ms, level;
+    int64_t preemptible, kind, grace_ms, level, spread;
     uint64_t needs; /* what its image and manifest require */
     struct ref alone; /* a workload whose answer depends on more */
 };

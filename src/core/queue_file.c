@@ -70,6 +70,7 @@ key_of(const struct world *world, const struct workload *workload,
        struct group_key *key)
 {
     struct ref self = workload->object.self, volume;
+    struct spread spread;
 
     memset(key, 0, sizeof(*key));
     key->project = workload->object.parent;
@@ -85,6 +86,9 @@ key_of(const struct world *world, const struct workload *workload,
     key->kind = workload->kind;
     key->grace_ms = workload->grace_ms;
     key->level = manifest_topology(workload->spec);
+    spread = manifest_spread(workload->spec);
+    key->spread = ((int64_t)spread.level * 2 + spread.required) * 65536 +
+                  spread.most;
     key->needs = require_digest(world, workload);
     if (manifest_volumes(world, workload->spec, &volume, 1) > 0 ||
         (workload->attempt > 0 &&

@@ -32,6 +32,7 @@ static const char *const reason_names[] = {
     "priority", "capacity",      "fragmented",   "health",
     "handover", "node",          "reclaiming",   "backoff",
     "suspended", "geometry",     "approval",     "governance",
+    "spread",
     "compatibility", "maintenance", NULL
 };
 static const char *const instance_state_names[] = {

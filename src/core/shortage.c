@@ -142,6 +142,34 @@ say_capacity(int64_t need, const struct place_tally *tally,
     verdict_numbers(verdict, need, tally->free, AMOUNT_NONE);
 }
 
+/* Room enough, but too close to each other. */
+static void
+say_spread(const struct place_request *request,
+           const struct place_tally *tally, const char *asked,
+           struct verdict *verdict)
+{
+    const char *place = request->per_leaf > 0 ? "leaf" : "node";
+    int64_t most = request->per_leaf > 0 ? request->per_leaf
+                                         : request->per_node;
+
+    if (most == 1)
+        verdict_set(verdict, WORKLOAD_QUEUED, REASON_SPREAD,
+                    "%s needed, each instance needs its own %s: %" PRId64
+                    " %s%s fit, %" PRId64
+                    " needed; it starts when others have room",
+                    asked, place, tally->fit,
+                    request->per_leaf > 0 && tally->fit != 1 ? "leave" : place,
+                    tally->fit == 1 ? "" : "s", request->instances);
+    else
+        verdict_set(verdict, WORKLOAD_QUEUED, REASON_SPREAD,
+                    "%s needed, at most %" PRId64 " on one %s: %" PRId64
+                    " fit so, %" PRId64
+                    " needed; it starts when another %s has room",
+                    asked, most, place, tally->fit, request->instances,
+                    place);
+    verdict_numbers(verdict, request->instances, tally->fit, AMOUNT_NONE);
+}
+
 void
 shortage_say(const struct world *world, const struct place_request *request,
              const struct place_tally *tally, struct verdict *verdict_out)
@@ -150,6 +178,11 @@ shortage_say(const struct world *world, const struct place_request *request,
     int64_t need = units_needed(request);
 
     what(asked, world, request);
+    if (tally->fit < request->instances &&
+        tally->fit + tally->close >= request->instances) {
+        say_spread(request, tally, asked, verdict_out);
+        return;
+    }
     if (tally->free < need || need == 0) {
         if (need == 0)
             say_node(request, tally, asked, verdict_out);

@@ -79,6 +79,27 @@ check_elastic(const struct workload *workload, struct error *err)
     return 0;
 }
 
+/* Volumes lie on one node, so instances that mount them cannot be kept apart. */
+static int
+check_spread(const struct world *world, const struct workload *workload,
+             struct error *err)
+{
+    struct spread spread = manifest_spread(workload->spec);
+    int64_t all = workload->instances_max > workload->instances
+                      ? workload->instances_max
+                      : workload->instances;
+    struct ref volume;
+
+    if (spread.level == TOPOLOGY_POOL || !spread.required ||
+        spread.most >= all ||
+        manifest_volumes(world, workload->spec, &volume, 1) == 0)
+        return 0;
+    return error_field(err, "/spec/spread",
+                       "/spec/spread keeps instances apart, and its volumes "
+                       "lie on one node: leave one of the two out, or prefer "
+                       "the spread");
+}
+
 /* The longest run that the levels above allow: what asks for none gets it. */
 static int
 check_ceilings(const struct world *world, struct workload *workload,
@@ -366,7 +387,8 @@ submit_workload(const struct granted *granted, struct changes *changes,
         check_ceilings(world, workload, err) < 0 ||
         settle_priority(granted, workload, err) < 0 ||
         check_spec(changes, workload, err) < 0 ||
-        check_elastic(workload, err) < 0)
+        check_elastic(workload, err) < 0 ||
+        check_spread(world, workload, err) < 0)
         return -1;
     workload->user = granted_actor(granted)->subject;
     if (pass_gate(changes, workload, err) < 0)

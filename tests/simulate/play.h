@@ -295,6 +295,9 @@ submit(struct play *play)
         is_gone(play, job.priority) || is_gone(play, job.pool) ||
         (job.class_count > 0 && is_gone(play, classes[1])))
         return;
+    if (play->number % 9 == 0)
+        job.spec = "{\"command\":[\"x\"],\"spread\":{\"level\":\"node\","
+                   "\"most\":2}}";
     if (chance(play, 20))
         job.instances_max = job.instances + 1 + below(play, 4);
     if (scene_try(&play->scene, job).state == WORKLOAD_REJECTED)

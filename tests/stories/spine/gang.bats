@@ -45,6 +45,17 @@ log_says() { alice logs team | grep -qx "$1"; }
     [ "$(of alice team attempt)" = 1 ]
 }
 
+@test "replicas that each need a node of their own are refused on one node" {
+    quota cards -t research -g 0 -l 3
+    run alice submit front -i demo -c $h100 -n 2 --spread node -- /bin/true
+    [ "$status" != 0 ]
+    says "at most 1 on one node" "could hold 1"
+    runs alice near -c $h100 -n 2 --spread node:1:preferred -- "${stay[@]}"
+    becomes alice near running
+    refused 2 alice submit front -i demo -c $h100 -n 2 --spread rack -- /bin/true
+    says "must be one of: node, leaf"
+}
+
 @test "a most below the least, and an island for a gang that grows, are refused" {
     quota cards -t research -g 0 -l 3
     refused 2 alice submit team -i demo -c $h100 -n 3..2 -- /bin/true

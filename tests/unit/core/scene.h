@@ -10,6 +10,7 @@
 
 #include "core/gate.h"
 #include "core/lifecycle.h"
+#include "core/manifest.h"
 #include "core/object.h"
 #include "core/schedule.h"
 #include "core/submit.h"
@@ -218,6 +219,31 @@ scene_check_gang(const struct world *world, const struct workload *workload)
     assert_true(all == members || all <= workload->instances_max);
 }
 
+/* No node has more of it than may be there together. */
+static inline void
+scene_check_spread(const struct world *world, const struct workload *workload)
+{
+    struct spread spread = manifest_spread(workload->spec);
+
+    if (spread.level != TOPOLOGY_NODE || !spread.required)
+        return;
+    world_each_child(world, KIND_INSTANCE, workload->object.self, a) {
+        const struct instance *one = world_instance(world, a);
+        int64_t count = 0;
+
+        world_each_child(world, KIND_INSTANCE, workload->object.self, b) {
+            const struct instance *two = world_instance(world, b);
+
+            count += two->attempt == workload->attempt &&
+                     one->attempt == two->attempt &&
+                     two->state != INSTANCE_RELEASED &&
+                     !lifecycle_has_left(two) && !lifecycle_has_left(one) &&
+                     ref_equal(one->node, two->node);
+        }
+        assert_true(count <= spread.most);
+    }
+}
+
 static inline void
 scene_check_workload(const struct world *world, struct ref ref)
 {
@@ -236,6 +262,7 @@ scene_check_workload(const struct world *world, struct ref ref)
     if (!lifecycle_is_live(workload->state))
         assert_int_equal(live, 0); /* gangs: all or nothing */
     scene_check_gang(world, workload);
+    scene_check_spread(world, workload);
     if (lifecycle_is_waiting(workload->state)) {
         assert_int_not_equal(workload->reason, REASON_NONE);
         assert_true(strlen(workload->reason_text) > 10);
