@@ -117,7 +117,7 @@ parse_options(const struct cli *cli, struct study_options *options,
     if (parse_seeds(seeds != NULL ? seeds : "42-51", options, err) != 0 ||
         (load != NULL && parse_load(load, &options->load, err) != 0) ||
         (mix != NULL && parse_mix(mix, &options->mix, err) != 0) ||
-        cli_option_int(cli, "copies", 1, 100, 1, &options->copies, err) != 0 ||
+        cli_option_int(cli, "copies", 1, 1000, 1, &options->copies, err) != 0 ||
         cli_option_int(cli, "threads", 1, 64, 2, &threads, err) != 0)
         return -1;
     options->threads = (int)threads;
@@ -269,7 +269,9 @@ const struct command command_simulate_openb = {
         "descent on the same arrivals.  FIRST_REFUSAL_8CARD is the median\n"
         "percentage that had arrived when a request for 8 cards was refused\n"
         "for the first time.  PLACED is the part of the demand, in card time,\n"
-        "that found a place.  Decisions are counted per second of one core.\n"
+        "that found a place.  In a replay the pods of the default trace fill\n"
+        "the cluster with 450 copies or more.  Decisions are counted per\n"
+        "second of one core.\n"
         "Needs no server.",
     .options = options,
     .run = simulate,
