@@ -229,9 +229,11 @@ new_prices_are_followed(void **state)
     park.scores[2][30] = 7;
     index_restart(index);
     assert_int_equal(index_find(index, 2, 0), 30);
+    assert_int_equal(park.scored, 2 * SITES);
     park.scores[2][5] = 9;
     index_touch(index, 5);
     assert_int_equal(index_find(index, 2, 0), 5);
+    assert_int_equal(park.scored, 2 * SITES + 1);
     index_free(index);
 }
 

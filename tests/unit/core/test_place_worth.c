@@ -143,6 +143,10 @@ an_empty_node_loses_cards_cpu_and_memory(void **state)
     assert_loss(worth(&s, PLACE_NOW, 2, NULL).loss,
                 value_free(&s, 256000, 800000, before),
                 value_free(&s, 224000, 797952, after));
+    s.one.count = 2;
+    assert_loss(worth(&s, PLACE_NOW, 1, NULL).loss,
+                value_free(&s, 256000, 800000, before),
+                value_free(&s, 240000, 798976, after));
     stage_teardown(&s);
 }
 
@@ -167,12 +171,12 @@ only_what_is_free_for_the_one_who_asks_counts(void **state)
     s.site->used_cpu = 100000;
     s.site->held_cpu = 50000;
     s.site->own_cpu = 20000;
-    s.site->used_memory = 300000;
-    s.site->held_memory = 200000;
-    s.site->own_memory = 100000;
+    s.site->used_memory = 795000;
+    s.site->held_memory = 4000;
+    s.site->own_memory = 1000;
     assert_loss(worth(&s, PLACE_NOW, 1, NULL).loss,
-                value_free(&s, 126000, 400000, before),
-                value_free(&s, 110000, 398976, after));
+                value_free(&s, 126000, 2000, before),
+                value_free(&s, 110000, 976, after));
     stage_teardown(&s);
 }
 
@@ -197,15 +201,15 @@ the_future_has_what_leaves_and_what_is_gained(void **state)
     s.site->used_cpu = 160000;
     s.site->leaving_cpu = 40000;
     s.site->gain_cpu = 8000;
-    s.site->used_memory = 700000;
-    s.site->leaving_memory = 600000;
-    s.site->gain_memory = 50000;
+    s.site->used_memory = 797000;
+    s.site->leaving_memory = 2000;
+    s.site->gain_memory = 1000;
     assert_loss(worth(&s, PLACE_NOW, 1, NULL).loss,
-                value_free(&s, 96000, 100000, now),
-                value_free(&s, 80000, 98976, now_after));
+                value_free(&s, 96000, 3000, now),
+                value_free(&s, 80000, 1976, now_after));
     assert_loss(worth(&s, PLACE_FUTURE, 1, NULL).loss,
-                value_free(&s, 144000, 750000, later),
-                value_free(&s, 128000, 748976, later_after));
+                value_free(&s, 144000, 6000, later),
+                value_free(&s, 128000, 4976, later_after));
     stage_teardown(&s);
 }
 
