@@ -247,6 +247,50 @@ lifecycle_shrink(struct changes *changes, struct ref ref, const char *proof)
                    proof);
 }
 
+/* --- failed cards --- */
+
+bool
+lifecycle_card_was_bad(const struct changes *changes,
+                       const struct instance *instance)
+{
+    world_each_child(changes->world, KIND_BINDING, instance->object.self,
+                     ref) {
+        const struct binding *binding = change_get(changes, ref);
+        const struct card *card =
+            binding != NULL ? change_get(changes, binding->card) : NULL;
+
+        if (card != NULL && card->health == HEALTH_FAILED)
+            return true;
+    }
+    return false;
+}
+
+void
+lifecycle_card_failed(struct changes *changes, struct ref card)
+{
+    world_each_index(changes->world, KIND_BINDING, 0, card, ref) {
+        const struct binding *binding = change_get(changes, ref);
+
+        if (binding != NULL && binding->to_ms == 0)
+            lifecycle_shrink(changes, binding->object.parent,
+                             "{\"rule\":\"card-failed\"}");
+    }
+}
+
+/* It has ended, and the gang goes on without it. */
+static void
+drop_surplus(struct changes *changes, struct ref ref)
+{
+    struct instance *instance = change_update(changes, ref);
+    struct workload *workload =
+        change_update(changes, instance->object.parent);
+
+    workload->instances_now--;
+    instance->want = WANT_STOP;
+    (void)snprintf(instance->want_reason, sizeof(instance->want_reason),
+                   LIFECYCLE_SHRUNK);
+}
+
 /* --- what was seen --- */
 
 /* The workload's state from its live instances, while it comes up or back. */
@@ -342,7 +386,12 @@ fail_gang(struct changes *changes, const struct instance *instance)
         return;
     refresh(changes, instance->object.parent);
     workload = lifecycle_workload(changes, instance);
-    if (lifecycle_failed(instance))
+    if (!lifecycle_failed(instance))
+        return;
+    if (lifecycle_is_surplus(workload, instance) &&
+        lifecycle_card_was_bad(changes, instance))
+        drop_surplus(changes, instance->object.self);
+    else
         stop_instances(changes, workload, "gang");
 }
 
@@ -357,12 +406,9 @@ put_off_growth(struct changes *changes, struct instance *instance)
     if (!lifecycle_is_current(seen, instance) ||
         !lifecycle_is_surplus(seen, instance) || instance->want != WANT_RUN)
         return;
+    drop_surplus(changes, instance->object.self);
     workload = change_update(changes, instance->object.parent);
-    workload->instances_now--;
     workload->next_try_ms = changes->context.now_ms + GROWTH_PAUSE_MS;
-    instance->want = WANT_STOP;
-    (void)snprintf(instance->want_reason, sizeof(instance->want_reason),
-                   LIFECYCLE_SHRUNK);
 }
 
 void

@@ -71,6 +71,17 @@ bool lifecycle_is_surplus(const struct workload *workload,
 /* Has it left its gang, which goes on without it? */
 bool lifecycle_has_left(const struct instance *instance);
 
+/*
+ * The card is failed for good: surplus of elastic gangs on it leaves, and grows
+ * again elsewhere.  Members and other work run on as long as they can.  What
+ * ends with an error on a failed card is run again at once, where the card is
+ * not: that counts as nobody's failure.
+ */
+void lifecycle_card_failed(struct changes *changes, struct ref card);
+/* Was it on a card that is failed? */
+bool lifecycle_card_was_bad(const struct changes *changes,
+                            const struct instance *instance);
+
 /* Deletes what is held for a workload; its booking stays. */
 void lifecycle_drop_nomination(struct changes *changes,
                                struct ref workload);

@@ -115,6 +115,11 @@ settle_failure(struct changes *changes, struct ref ref,
     int64_t left;
     char why[TEXT_MAX_SIZE];
 
+    /* It comes again to where it was in the queue, and at no cost. */
+    if (failed != NULL && lifecycle_card_was_bad(changes, failed)) {
+        submit_again(changes, ref, 0, "a card failed under it");
+        return;
+    }
     workload->failures++;
     if (start && image_is_nowhere(changes->world, workload->image)) {
         (void)snprintf(why, sizeof(why),

@@ -7,6 +7,7 @@
 #include "core/alarm.h"
 #include "core/classify.h"
 #include "core/cut.h"
+#include "core/lifecycle.h"
 #include "core/usage.h"
 
 _Static_assert((int)REPORT_UNKNOWN == (int)HEALTH_UNKNOWN &&
@@ -216,6 +217,8 @@ update_state(struct changes *changes, struct ref ref,
     card->missing = false;
     if (!is_as_wanted(card, fact))
         card->handover = HANDOVER_PENDING;
+    if (fact->health == REPORT_FAILED)
+        lifecycle_card_failed(changes, ref);
     alarm_health(changes, ref, fact);
     alarm_foreign(changes, ref, fact);
     alarm_clear(changes, ref, "card.missing");

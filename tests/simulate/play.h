@@ -508,7 +508,11 @@ break_card(struct play *play)
     card = change_update(changes, scene_card_of(&play->scene, node, number));
     switch (below(play, 3)) {
     case 0:
-        card->health = chance(play, 60) ? HEALTH_HEALTHY : HEALTH_SUSPECT;
+        card->health = chance(play, 60)        ? HEALTH_HEALTHY
+                       : play->number % 2 == 0 ? HEALTH_SUSPECT
+                                               : HEALTH_FAILED;
+        if (card->health == HEALTH_FAILED)
+            lifecycle_card_failed(changes, card->object.self);
         break;
     case 1:
         card->foreign = chance(play, 30);

@@ -286,6 +286,56 @@ a_lost_surplus_leaves_the_gang_running(void **state)
     scene_teardown(&s.scene);
 }
 
+/* The one on the failed card leaves, and another takes its number elsewhere; one
+ * that dies with its card takes nobody along. */
+static void
+surplus_on_a_failed_card_is_replaced(void **state)
+{
+    struct stage s;
+    struct ref work, card;
+
+    (void)state;
+    stage_setup(&s, 4, CARDS(2));
+    work = scene_running(&s.scene, elastic(&s, 1, 2));
+    settle(&s, work);
+    assert_int_equal(size_of(&s, work), 2);
+    card = world_binding(s.scene.world,
+                         world_first_child(s.scene.world, KIND_BINDING,
+                                           scene_instance(&s.scene, work)))
+               ->card;
+    {
+        struct changes *changes = scene_begin(&s.scene);
+
+        ((struct card *)change_update(changes, card))->health = HEALTH_FAILED;
+        lifecycle_card_failed(changes, card);
+        scene_apply(&s.scene, changes);
+    }
+    assert_int_equal(size_of(&s, work), 1);
+    assert_true(proves(&s, work, "card-failed"));
+    let_go(&s, work);
+    settle(&s, work);
+    assert_int_equal(size_of(&s, work), 2);
+    card = world_binding(s.scene.world,
+                         world_first_child(s.scene.world, KIND_BINDING,
+                                           scene_instance(&s.scene, work)))
+               ->card;
+    {
+        struct changes *changes = scene_begin(&s.scene);
+        struct ref last = scene_instance(&s.scene, work);
+
+        ((struct card *)change_update(changes, card))->health = HEALTH_FAILED;
+        lifecycle_exited(changes, last, 139, false);
+        lifecycle_released(changes, last);
+        scene_apply(&s.scene, changes);
+    }
+    assert_int_equal(scene_state(&s.scene, work), WORKLOAD_RUNNING);
+    assert_int_equal(size_of(&s, work), 1);
+    settle(&s, work);
+    assert_int_equal(size_of(&s, work), 2);
+    assert_int_equal(scene_workload(&s.scene, work)->failures, 0);
+    scene_teardown(&s.scene);
+}
+
 /* Replay: a scheduler that starts anew decides the same. */
 static void
 a_restart_changes_nothing(void **state)
@@ -318,6 +368,7 @@ main(void)
         cmocka_unit_test(it_does_not_grow_while_others_wait),
         cmocka_unit_test(a_growth_that_fails_is_tried_later),
         cmocka_unit_test(a_lost_surplus_leaves_the_gang_running),
+        cmocka_unit_test(surplus_on_a_failed_card_is_replaced),
         cmocka_unit_test(a_restart_changes_nothing),
     };
 

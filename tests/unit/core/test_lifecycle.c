@@ -42,6 +42,46 @@ state_of(const struct stage *s, struct ref ref)
 }
 
 static void
+break_card(struct stage *s, int number)
+{
+    struct ref ref = scene_card_of(&s->scene, s->node, number);
+    struct changes *changes = scene_begin(&s->scene);
+
+    ((struct card *)change_update(changes, ref))->health = HEALTH_FAILED;
+    lifecycle_card_failed(changes, ref);
+    scene_apply(&s->scene, changes);
+}
+
+/* No restarts are allowed, and none is taken: it runs on another card, before
+ * work that came after it. */
+static void
+a_failed_card_costs_no_restart_and_no_turn(void **state)
+{
+    struct stage s;
+    struct ref work, later;
+
+    (void)state;
+    stage_setup(&s, 2);
+    work = scene_running(&s.scene, job_of(&s, 1));
+    break_card(&s, 0);
+    assert_int_equal(state_of(&s, work), WORKLOAD_RUNNING);
+    later = scene_submit(&s.scene, job_of(&s, 1));
+    scene_exit(&s.scene, work, 1);
+    scene_release(&s.scene, work);
+    assert_int_equal(state_of(&s, work), WORKLOAD_QUEUED);
+    assert_int_equal(scene_workload(&s.scene, work)->failures, 0);
+    scene_run(&s.scene);
+    scene_start(&s.scene, work);
+    assert_int_equal(state_of(&s, work), WORKLOAD_RUNNING);
+    assert_true(lifecycle_is_waiting(state_of(&s, later)));
+    /* On a sound card the same end is its own. */
+    scene_exit(&s.scene, work, 1);
+    scene_release(&s.scene, work);
+    assert_int_equal(state_of(&s, work), WORKLOAD_FAILED);
+    scene_teardown(&s.scene);
+}
+
+static void
 work_goes_through_its_states(void **state)
 {
     struct stage s;
@@ -543,6 +583,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(work_goes_through_its_states),
+        cmocka_unit_test(a_failed_card_costs_no_restart_and_no_turn),
         cmocka_unit_test(cards_come_back_by_confirmed_release_alone_S45),
         cmocka_unit_test(another_tenant_waits_for_the_handover),
         cmocka_unit_test(release_happens_once_S12b),
