@@ -43,7 +43,9 @@ read_body(const struct cli *cli, json_t *body, struct error *err)
         const char *text = cli_option(cli, times[i].option);
         char time[CLOCK_TEXT_MAX];
 
-        if (text == NULL)
+        /* Now is when the server gets it. */
+        if (text == NULL ||
+            (strcmp(text, "now") == 0 && strcmp(times[i].option, "from") == 0))
             continue;
         if (fields_time(text, time, err) != 0)
             return error_prefix(err, "--%s", times[i].option);
