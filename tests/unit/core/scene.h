@@ -365,6 +365,7 @@ scene_check(const struct world *world)
         scene_check_workload(world, workload);
     world_each(world, KIND_INSTANCE, instance)
         assert_non_null(world_workload(world, world_parent(world, instance)));
+    scene_check_numbers(world);
     world_each(world, KIND_HOLD, hold)
         assert_non_null(world_workload(world, world_parent(world, hold)));
     world_each(world, KIND_BOOKING, booking)
