@@ -415,14 +415,14 @@ queue_faded(struct queue *queue, const struct estate *estate, bool *more_out)
         for (; queue->faded < queue->group_count; queue->faded++) {
             struct group *group = queue->groups[queue->faded];
 
+            if (group->count > 0 && group->judged &&
+                group->ready == QUEUE_NONE && !group->outlook.held &&
+                group->seen != seen_counter(queue, estate, group))
+                return group; /* the budget is for the look at it */
             if (!budget_take(estate->budget, 1)) {
                 *more_out = true;
                 return NULL;
             }
-            if (group->count > 0 && group->judged &&
-                group->ready == QUEUE_NONE && !group->outlook.held &&
-                group->seen != seen_counter(queue, estate, group))
-                return group;
         }
         if (now == queue->faded_at)
             return NULL;

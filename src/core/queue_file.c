@@ -277,7 +277,9 @@ static void
 remind(struct queue *queue, struct member *member, struct ref ref,
        int64_t due_ms)
 {
-    if (due_ms == 0 || (member->due_ms != 0 && member->due_ms <= due_ms))
+    /* What is over already is looked at as soon as it was filed. */
+    if (due_ms <= queue->now_ms ||
+        (member->due_ms != 0 && member->due_ms <= due_ms))
         return;
     member->due_ms = due_ms;
     due_add(&queue->due, due_ms, ref);

@@ -35,6 +35,12 @@ struct scene {
     int steps; /* decisions in the last scene_run */
     int assigned, nominated, victims, expired, stopped, grown;
     bool keep_stale_nodes; /* nodes are not heard of */
+    int64_t slice;    /* of the scheduler; 0: as shipped */
+    int slices;       /* in the last scene_run */
+    int slices_max;   /* it is left after so many, perhaps in the midst of
+                         something; 0: never */
+    void (*on_decision)(struct scene *scene, const struct changes *changes);
+    uint64_t digest; /* for whoever listens */
 };
 
 static inline struct changes *
@@ -728,6 +734,8 @@ scene_run(struct scene *scene)
 {
     scene->steps = scene->assigned = scene->nominated = 0;
     scene->victims = scene->expired = scene->stopped = scene->grown = 0;
+    scene->slices = 0;
+    schedule_set_slice(scene->scheduler, scene->slice);
     if (!scene->keep_stale_nodes)
         world_each(scene->world, KIND_NODE, ref)
             world_touch_node(scene->world, ref, scene->now_ms);
@@ -735,9 +743,12 @@ scene_run(struct scene *scene)
         struct changes *changes = scene_begin(scene);
         struct schedule_decision last;
 
+        scene->slices++;
         if (!schedule_step(scene->scheduler, changes)) {
             arena_free(scene->arena);
             scene->arena = NULL;
+            if (scene->slices == scene->slices_max)
+                return;
             if (schedule_has_more(scene->scheduler))
                 continue;
             assert_true(schedule_is_settled(scene->scheduler));
@@ -751,6 +762,8 @@ scene_run(struct scene *scene)
         scene->stopped += last.what == SCHEDULE_STOP;
         scene->grown += last.what == SCHEDULE_GROW;
         scene->victims += (int)last.victims;
+        if (scene->on_decision != NULL)
+            scene->on_decision(scene, changes);
         scene_apply(scene, changes);
         assert_true(++scene->steps < 10000); /* passes end */
     }
