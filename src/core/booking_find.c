@@ -20,22 +20,64 @@ struct search {
     const struct booking_ask *ask;
     struct arena *arena;
     struct ledger balance; /* promised, and releases under way */
+    /* The first `sorted` in order; the rest is a heap, the next one on top. */
     struct ending *endings;
-    size_t count;
+    size_t count, sorted;
     int64_t given_back_ms; /* releases under way are over by then */
 };
 
 /* Of two without an end the one that has run longer is expected first. */
-static int
-ending_order(const void *left, const void *right)
+static bool
+ends_before(const struct ending *a, const struct ending *b)
 {
-    const struct ending *a = left, *b = right;
-
     if (a->end_ms != b->end_ms)
-        return a->end_ms < b->end_ms ? -1 : 1;
+        return a->end_ms < b->end_ms;
     if (a->started_ms != b->started_ms)
-        return a->started_ms < b->started_ms ? -1 : 1;
-    return (a->seq > b->seq) - (a->seq < b->seq);
+        return a->started_ms < b->started_ms;
+    return a->seq < b->seq;
+}
+
+/* The rest lies at the end of the array, backwards: its n-th entry, 0 the
+ * top. */
+static struct ending *
+rest_at(const struct search *search, size_t n)
+{
+    return &search->endings[search->count - 1 - n];
+}
+
+static void
+sift_down(const struct search *search, size_t at, size_t size,
+          struct ending ending)
+{
+    for (;;) {
+        size_t child = 2 * at + 1;
+
+        if (child >= size)
+            break;
+        if (child + 1 < size &&
+            ends_before(rest_at(search, child + 1), rest_at(search, child)))
+            child++;
+        if (!ends_before(rest_at(search, child), &ending))
+            break;
+        *rest_at(search, at) = *rest_at(search, child);
+        at = child;
+    }
+    *rest_at(search, at) = ending;
+}
+
+/* Puts the first `count` in order: mostly a few of very many. */
+static void
+sort_first(struct search *search, size_t count)
+{
+    while (search->sorted < count) {
+        size_t size = search->count - search->sorted;
+        struct ending top = *rest_at(search, 0);
+        struct ending last = *rest_at(search, size - 1);
+
+        if (size > 1)
+            sift_down(search, 0, size - 1, last);
+        search->endings[search->sorted++] = top;
+    }
 }
 
 /* True for a workload that is giving back already. */
@@ -75,9 +117,8 @@ list_endings(struct search *search)
             workload->started_ms, workload->object.seq, (uint32_t)i
         };
     }
-    if (search->count > 1)
-        qsort(search->endings, search->count, sizeof(struct ending),
-              ending_order);
+    for (size_t i = search->count / 2; i > 0; i--)
+        sift_down(search, i - 1, search->count, *rest_at(search, i - 1));
 }
 
 static bool
@@ -115,6 +156,7 @@ fits_after(struct search *search, size_t count, struct placement *placement)
     struct ledger ledger;
     bool fits;
 
+    sort_first(search, count);
     ledger_copy(&ledger, &search->balance, search->arena);
     end_first(search, count, 1, &ledger);
     fits = quota_has_room(search, &ledger) &&
@@ -130,10 +172,15 @@ fits_after(struct search *search, size_t count, struct placement *placement)
 static size_t
 fewest_ends(struct search *search, struct placement *placement)
 {
-    size_t low = 0, high = search->count;
+    size_t low = 0, high = 0;
 
-    if (!fits_after(search, high, placement))
-        return SIZE_MAX;
+    while (!fits_after(search, high, placement)) {
+        if (high == search->count ||
+            budget_is_late(search->estate->budget))
+            return SIZE_MAX;
+        low = high + 1;
+        high = 2 * high + 1 < search->count ? 2 * high + 1 : search->count;
+    }
     while (low < high) {
         size_t middle = low + (high - low) / 2;
 
