@@ -235,7 +235,6 @@ note_part(struct estate *estate, const struct trail_step *step)
 {
     uint32_t part = estate_part(estate, step->target);
 
-    reclaim_index_stale(estate, step->scope);
     if (part != ESTATE_NONE)
         mark_site(estate, estate->parts[part].site);
     if (step->parent.kind == KIND_INSTANCE)

@@ -126,10 +126,8 @@ struct estate_pulse {
      * was given back. */
     uint64_t better;
     /* Of runs. */
-    uint64_t leaving; /* something is sure to be given back */
+    uint64_t leaving; /* other things are sure to be given back, or were */
     uint64_t more;    /* somebody uses more than before, or may be stopped */
-    uint64_t back;    /* of those, without having asked for it: what was
-                         sure to be given back stays */
 };
 
 /* What the last estate_settle has found, or those that took several slices. */

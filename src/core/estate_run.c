@@ -490,7 +490,7 @@ gives(const struct estate *estate, const struct run *old,
            (promise && new->promised);
 }
 
-/* Is anything sure to be given back that was not? */
+/* Is anything sure to be given back that was not, or not any more? */
 static bool
 leaves(const struct run *old, const struct run *new)
 {
@@ -508,7 +508,7 @@ leaves(const struct run *old, const struct run *new)
 static bool
 uses_more(const struct run *old, const struct run *new)
 {
-    for (int i = 0; i < DIMENSION_COUNT && new->count > 0; i++)
+    for (int i = 0; i < DIMENSION_COUNT; i++)
         if (new->demand.of[i] > old->demand.of[i])
             return true;
     return false;
@@ -518,12 +518,14 @@ uses_more(const struct run *old, const struct run *new)
 static bool
 is_more(const struct run *old, const struct run *new)
 {
-    return has_started(old, new) || uses_more(old, new) ||
-           new->surplus_count > old->surplus_count ||
-           (old->fixed && !new->fixed) || (old->leaving && !new->leaving) ||
-           old->priority != new->priority ||
-           !ref_equal(old->demand.project, new->demand.project) ||
-           !ref_equal(old->demand.pool, new->demand.pool);
+    if (has_started(old, new) || new->surplus_count > old->surplus_count)
+        return true;
+    return new->count > 0 &&
+           (uses_more(old, new) || (old->fixed && !new->fixed) ||
+            (old->leaving && !new->leaving) ||
+            old->priority != new->priority ||
+            !ref_equal(old->demand.project, new->demand.project) ||
+            !ref_equal(old->demand.pool, new->demand.pool));
 }
 
 static bool
@@ -544,13 +546,10 @@ static void
 count(const struct estate *estate, struct estate_pulse *pulse,
       const struct run *old, const struct run *new)
 {
-    bool more = !ref_is_none(new->workload) && is_more(old, new);
-
     pulse->changed++;
     pulse->better += gives(estate, old, new);
     pulse->leaving += leaves(old, new);
-    pulse->more += more;
-    pulse->back += more && !has_started(old, new) && uses_more(old, new);
+    pulse->more += !ref_is_none(new->workload) && is_more(old, new);
 }
 
 static void

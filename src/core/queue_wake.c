@@ -237,10 +237,8 @@ is_concerned(const struct group *group, const struct estate_pulse *old,
 
     if (outlook->kin && new->changed != old->changed)
         return true;
-    return (better && (!outlook->held || outlook->limits ||
-                       group->ready != QUEUE_NONE)) ||
-           (new->leaving != old->leaving && outlook->limits) ||
-           (new->back != old->back && (outlook->held || outlook->limits));
+    return (better && (!outlook->held || group->ready != QUEUE_NONE)) ||
+           (new->leaving != old->leaving && outlook->limits);
 }
 
 static bool

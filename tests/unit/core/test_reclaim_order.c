@@ -19,6 +19,7 @@ struct yard {
     uint64_t random;
     struct ref pools[2], nodes[NODES], classes[3], priorities[3];
     struct ref tenants[TENANTS], projects[PROJECTS], quotas[16];
+    struct ref reservation;
     int quota_count, number;
     struct arena *arena;
     struct estate *estate;
@@ -66,6 +67,28 @@ build_tenants(struct yard *yard)
     add_quota(yard, yard->projects[5], DIMENSION_CARDS, CARDS(1));
     add_quota(yard, yard->projects[6], DIMENSION_CARDS, CARDS(2));
     add_quota(yard, yard->tenants[2], DIMENSION_MEMORY, 4096);
+    yard->reservation =
+        scene_put(scene, KIND_RESERVATION, yard->tenants[3], "r");
+    {
+        scene_edit(scene, changes, reservation, yard->reservation);
+        reservation->pool = yard->pools[0];
+        reservation->class = yard->classes[0];
+        reservation->cards = 4;
+        reservation->state = RESERVATION_SCHEDULED;
+        scene_apply(scene, changes);
+    }
+}
+
+/* Its window opens, or it closes: its tenant's guarantee is another. */
+static void
+turn_reservation(struct yard *yard)
+{
+    scene_edit(&yard->scene, changes, reservation, yard->reservation);
+
+    reservation->state = reservation->state == RESERVATION_OPEN
+                             ? RESERVATION_SCHEDULED
+                             : RESERVATION_OPEN;
+    scene_apply(&yard->scene, changes);
 }
 
 static void
@@ -268,7 +291,7 @@ static void
 something(struct yard *yard)
 {
     struct scene *scene = &yard->scene;
-    int dice = below(yard, 12);
+    int dice = below(yard, 13);
     struct ref live = any_live(yard);
 
     if (dice < 7) {
@@ -282,13 +305,15 @@ something(struct yard *yard)
 
         scene_change_quota(scene, ref, CARDS(below(yard, 8)),
                            INT64_C(1000000000));
+    } else if (dice == 11) {
+        turn_reservation(yard);
     } else {
         scene_edit(scene, changes, priority,
                    yard->priorities[below(yard, 3)]);
         priority->value = 1 + below(yard, 9);
         scene_apply(scene, changes);
     }
-    if (below(yard, 3) == 0)
+    if (below(yard, 8) == 0)
         scene_wait(scene, 1000 * below(yard, 20));
 }
 
@@ -637,10 +662,53 @@ victims_and_their_sets_are_those_of_the_design(void **state)
     free(yard);
 }
 
+/* One has not started yet, the other did right now: neither loses anything, so
+ * the newer one goes first. */
+static void
+of_those_that_lose_nothing_the_newest_goes_first(void **state)
+{
+    struct yard *yard = memory_new(1, sizeof(*yard));
+    struct scene *scene = &yard->scene;
+    scoped_arena arena = arena_new();
+    struct reclaim_victim victim;
+    struct reclaim_order order;
+    struct ref older, newer, waiting;
+    struct demand demand;
+    struct job job;
+
+    (void)state;
+    build(yard, 1);
+    scene_change_quota(scene, yard->quotas[1], 0, CARDS(64));
+    job = (struct job){ .project = yard->projects[1],
+                        .class = yard->classes[0],
+                        .pool = yard->pools[0],
+                        .priority = yard->priorities[0] };
+    older = scene_submit(scene, job);
+    newer = scene_submit(scene, job);
+    scene_run(scene);
+    scene_start(scene, newer);
+    job.project = yard->projects[2];
+    waiting = scene_submit(scene, job);
+    follow(yard);
+    quota_demand(scene->world, scene_workload(scene, waiting), yard->pools[0],
+                 SCENE_CARD_MIB, &demand);
+    reclaim_order_init(&order, yard->estate, scene_workload(scene, waiting),
+                       &demand, demand.pool, arena);
+    reclaim_order_begin(&order);
+    assert_true(reclaim_order_next(&order, &victim));
+    assert_int_equal(victim.run, estate_run(yard->estate, newer));
+    assert_true(reclaim_order_next(&order, &victim));
+    assert_int_equal(victim.run, estate_run(yard->estate, older));
+    arena_free(yard->arena);
+    scene_teardown(scene);
+    free(yard);
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(of_those_that_lose_nothing_the_newest_goes_first),
         cmocka_unit_test(victims_and_their_sets_are_those_of_the_design),
     };
 

@@ -255,6 +255,136 @@ a_limit_of_the_platform_wakes_whoever_waits_for_it(void **state)
     scene_teardown(scene);
 }
 
+static void
+lose_instances(struct scene *scene, struct ref node)
+{
+    struct changes *changes = scene_begin(scene);
+
+    lifecycle_lost(changes, node);
+    scene_apply(scene, changes);
+}
+
+static bool
+is_held(const struct scene *scene, struct ref ref)
+{
+    return !ref_is_none(world_first_child(scene->world, KIND_HOLD, ref));
+}
+
+/* Tenant a may use one card: what runs in pool q makes room for what comes
+ * before it in pool p, where a card is free. */
+static struct ref
+nominate_by_limit(struct stage *s, struct ref *victim, struct ref *node)
+{
+    struct scene *scene = &s->scene;
+    struct ref waiting;
+    struct job job;
+
+    stage_setup(s);
+    scene_quota(scene, s->tenants[0], DIMENSION_CARDS, 0, CARDS(1));
+    job = job_of(s, 0);
+    job.priority = scene_priority(scene, "low", 1);
+    job.pool = scene_pool(scene, "q");
+    *node = scene_node(scene, job.pool, "n2", 1, "h100");
+    *victim = scene_running(scene, job);
+    job.priority = scene_priority(scene, "high", 9);
+    job.pool = s->pool;
+    waiting = scene_submit(scene, job);
+    scene_run(scene);
+    assert_int_equal(scene_state(scene, *victim), WORKLOAD_PREEMPTING);
+    assert_true(is_held(scene, waiting));
+    return waiting;
+}
+
+static void
+nominated_work_starts_when_its_limit_has_room(void **state)
+{
+    struct stage s;
+    struct ref victim, node;
+    struct ref waiting = nominate_by_limit(&s, &victim, &node);
+
+    (void)state;
+    scene_exit(&s.scene, victim, EXIT_CHECKPOINTED);
+    scene_release(&s.scene, victim);
+    scene_run(&s.scene);
+    assert_int_equal(scene_state(&s.scene, waiting), WORKLOAD_ASSIGNED);
+    scene_teardown(&s.scene);
+}
+
+static void
+a_nomination_ends_when_its_victim_is_lost(void **state)
+{
+    struct stage s;
+    struct ref victim, node;
+    struct ref waiting = nominate_by_limit(&s, &victim, &node);
+
+    (void)state;
+    lose_instances(&s.scene, node);
+    scene_run(&s.scene);
+    assert_false(is_held(&s.scene, waiting));
+    scene_teardown(&s.scene);
+}
+
+/* A card is free, the CPU beside it is to be given back by other work. */
+static void
+a_nomination_ends_when_the_cpu_beside_it_stays(void **state)
+{
+    struct stage s;
+    struct scene *scene = &s.scene;
+    struct ref other, waiting;
+    struct changes *changes;
+    struct job job;
+
+    (void)state;
+    stage_setup(&s);
+    for (int i = 0; i < 2; i++)
+        scene_quota(scene, s.tenants[i], DIMENSION_CARDS, CARDS(2), CARDS(4));
+    job = job_of(&s, 0);
+    job.cpu_milli = 100000;
+    other = scene_running(scene, job);
+    changes = scene_begin(scene);
+    lifecycle_stop(changes, other, WORKLOAD_CANCELLING, "cancelled", NULL);
+    scene_apply(scene, changes);
+    job.project = s.projects[1];
+    waiting = scene_submit(scene, job);
+    scene_run(scene);
+    assert_true(is_held(scene, waiting));
+    lose_instances(scene, s.node);
+    scene_run(scene);
+    assert_false(is_held(scene, waiting));
+    scene_teardown(scene);
+}
+
+/* Within the guarantee of its tenant and above the limit of its project, which
+ * work in another pool is about to give back. */
+static void
+a_claim_is_held_parts_when_its_limit_will_have_room(void **state)
+{
+    struct stage s;
+    struct scene *scene = &s.scene;
+    struct ref first, waiting;
+    struct changes *changes;
+    struct job job;
+
+    (void)state;
+    stage_setup(&s);
+    scene_quota(scene, s.tenants[0], DIMENSION_CARDS, CARDS(3), CARDS(4));
+    scene_quota(scene, s.projects[0], DIMENSION_CARDS, 0, CARDS(1));
+    job = job_of(&s, 0);
+    job.pool = scene_pool(scene, "q");
+    scene_node(scene, job.pool, "n2", 1, "h100");
+    first = scene_running(scene, job);
+    job.pool = s.pool;
+    waiting = scene_submit(scene, job);
+    scene_run(scene);
+    assert_int_equal(scene_workload(scene, waiting)->reason, REASON_LIMIT);
+    changes = scene_begin(scene);
+    lifecycle_stop(changes, first, WORKLOAD_CANCELLING, "cancelled", NULL);
+    scene_apply(scene, changes);
+    scene_run(scene);
+    assert_true(is_held(scene, waiting));
+    scene_teardown(scene);
+}
+
 int
 main(void)
 {
@@ -265,6 +395,10 @@ main(void)
         cmocka_unit_test(
             other_numbers_are_told_to_a_few_and_another_reason_to_all),
         cmocka_unit_test(nominated_work_sleeps_while_others_are_nominated),
+        cmocka_unit_test(nominated_work_starts_when_its_limit_has_room),
+        cmocka_unit_test(a_nomination_ends_when_its_victim_is_lost),
+        cmocka_unit_test(a_nomination_ends_when_the_cpu_beside_it_stays),
+        cmocka_unit_test(a_claim_is_held_parts_when_its_limit_will_have_room),
         cmocka_unit_test(a_limit_of_the_platform_wakes_whoever_waits_for_it),
         cmocka_unit_test(a_booking_wakes_those_whom_it_concerns_alone_S52),
     };
