@@ -103,7 +103,7 @@ measure(const struct openb_cluster *cluster, const struct openb_trace *trace,
 {
     scoped_arena arena = arena_new();
     struct run_settings settings = { .policy = policy,
-                                     .profile = &value_default,
+                                     .profile = &value_turnover,
                                      .mix = mix };
     struct pods pods = { 0 };
     struct sequence sequence;

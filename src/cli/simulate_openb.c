@@ -114,6 +114,8 @@ parse_options(const struct cli *cli, struct study_options *options,
                                        .load = 1.3,
                                        .replay = cli_has(cli, "replay"),
                                        .profile = &value_default };
+    if (options->replay)
+        options->profile = &value_turnover;
     if (parse_seeds(seeds != NULL ? seeds : "42-51", options, err) != 0 ||
         (load != NULL && parse_load(load, &options->load, err) != 0) ||
         (mix != NULL && parse_mix(mix, &options->mix, err) != 0) ||

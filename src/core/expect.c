@@ -391,7 +391,7 @@ make_prices(struct notes *notes)
         supply.cards[k] = notes->kinds[k].supply;
     fill_mix(notes, &mix);
     if (mix.total > 0)
-        value_prices(&mix, &supply, &value_default, price);
+        value_prices(&mix, &supply, &value_turnover, price);
     for (size_t k = 0; k < supply.kinds; k++)
         for (int w = 0; w <= 100; w++)
             notes->kinds[k].price[w] = (int64_t)(price[k][w] * PRICE_UNIT);
@@ -460,7 +460,7 @@ expect_read(const struct world *world, struct arena *arena)
             price[k][w] = (double)notes->kinds[k].price[w] / PRICE_UNIT;
     fill_mix(notes, &mix);
     expect->value =
-        value_with(arena, &mix, notes->kind_count, &value_default, price);
+        value_with(arena, &mix, notes->kind_count, &value_turnover, price);
     mix_release(&mix);
     return expect;
 }

@@ -28,6 +28,20 @@ const struct value_profile value_default = {
     .iterations = 600,
 };
 
+const struct value_profile value_turnover = {
+    .slots = 0.2,
+    .multi = 12.0,
+    .power = 1.0,
+    .often = 0.75,
+    .slack = 8.0,
+    .cover = 0.95,
+    .over = 1.0,
+    .least = 0.95,
+    .scarcity = 5.0,
+    .spec = 200.0,
+    .iterations = 600,
+};
+
 /* The classes that a kind of card serves. */
 struct served {
     double cpu, memory; /* 1 / what one needs */

@@ -25,8 +25,9 @@
 #define VALUE_CARDS 16  /* of a node that are looked at */
 #define VALUE_GROUPS 64 /* sizes of requests told apart */
 
-/* Constants of the policy; value_default has been tuned on the openb traces
- * (docs/placement.md). */
+/* Constants of the policy, tuned on the openb traces (docs/placement.md):
+ * value_default where work only comes; value_turnover where it also goes, so
+ * that whole nodes which become free again are worth keeping. */
 struct value_profile {
     double slots;    /* weight of the slot counts against the prices */
     double multi;    /* of that, for classes of several cards */
@@ -40,7 +41,7 @@ struct value_profile {
     double spec;     /* weight of classes that take few kinds only */
     int iterations;
 };
-extern const struct value_profile value_default;
+extern const struct value_profile value_default, value_turnover;
 
 /* How many cards of each kind there are. */
 struct value_supply {

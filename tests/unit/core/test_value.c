@@ -263,6 +263,35 @@ what_is_given_back_is_there_again(void **state)
     assert_memory_equal(&n, &was, sizeof(n));
 }
 
+/* One card of a whole node, or the last one of another: requests for eight
+ * are rare, so where nothing ends the whole node is no loss. */
+static void
+where_work_ends_whole_nodes_are_kept(void **state)
+{
+    scoped_arena arena = arena_new();
+    struct value_supply supply = { 1, { 100 } };
+    struct mix mix = { 0 };
+    struct shape one = { 1000, 1000, 1, 1000, 1 };
+    struct shape two = { 1000, 1000, 2, 1000, 1 };
+    struct shape eight = { 1000, 1000, 8, 1000, 1 };
+    struct value_node full = node(96000, 96000, 8);
+    struct value_node last = node(96000, 96000, 1);
+    struct value *stays, *ends;
+    int card;
+
+    (void)state;
+    mix_count(&mix, &one, 1000);
+    mix_count(&mix, &two, 1000);
+    mix_count(&mix, &eight, 5);
+    stays = value_new(arena, &mix, &supply, &value_default);
+    ends = value_new(arena, &mix, &supply, &value_turnover);
+    assert_true(value_gain(stays, &full, value_of(stays, &full), &one, &card) >
+                value_gain(stays, &last, value_of(stays, &last), &one, &card));
+    assert_true(value_gain(ends, &full, value_of(ends, &full), &one, &card) <
+                value_gain(ends, &last, value_of(ends, &last), &one, &card));
+    mix_release(&mix);
+}
+
 /* --- the formula of the header, class by class --- */
 
 #define SHAPES 150 /* more than two words of a set */
@@ -429,6 +458,7 @@ main(void)
         cmocka_unit_test(cards_that_picky_work_wants_are_dearer),
         cmocka_unit_test(without_a_mix_every_place_is_as_good),
         cmocka_unit_test(what_is_given_back_is_there_again),
+        cmocka_unit_test(where_work_ends_whole_nodes_are_kept),
         cmocka_unit_test(the_value_is_what_the_formula_says),
     };
 
