@@ -37,6 +37,7 @@ build(void)
                                .scratch_mib = 8,
                                .files_max = 100,
                                .limit_swap = true,
+                               .filter = "AAAA",
                                .cgroup = "/bh/x",
                                .netns = "/state/netns/x",
                                .bind_count = 2,
@@ -187,10 +188,14 @@ the_filter_refuses_by_default(void **state)
 {
     scoped_json spec = build();
     json_t *filter = at(spec, "linux/seccomp");
+    json_t *program = json_object_get(at(spec, "annotations"),
+                                      "run.oci.seccomp_bpf_data");
     json_t *item;
     size_t i;
 
     (void)state;
+    /* As rules, and as the program of the same rules. */
+    assert_string_equal(json_string_value(program), "AAAA");
     assert_string_equal(json_string_value(at(filter, "defaultAction")),
                         "SCMP_ACT_ERRNO");
     json_array_foreach(at(filter, "syscalls"), i, item)
