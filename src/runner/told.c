@@ -18,24 +18,24 @@ put(const struct instance *instance, const char *name, const json_t *document,
     struct error *err)
 {
     scoped_buffer bytes = { 0 };
-    char path[INSTANCE_PATH_MAX + 16], new[32];
+    char path[INSTANCE_PATH_MAX + 16], fresh[32];
     scoped_fd directory = -1;
     scoped_fd fd = -1;
 
     json_write(&bytes, document);
     buffer_add_byte(&bytes, '\n');
     (void)snprintf(path, sizeof(path), "%s/made/run", instance->place);
-    (void)snprintf(new, sizeof(new), "%s.new", name);
+    (void)snprintf(fresh, sizeof(fresh), "%s.new", name);
     directory = open(path, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (directory < 0)
         return error_set(err, ERROR_INTERNAL, "write %s: %s", name,
                          strerror(errno));
-    (void)unlinkat(directory, new, 0);
-    fd = file_open_beneath(directory, new, O_WRONLY | O_CREAT | O_EXCL, 0644,
+    (void)unlinkat(directory, fresh, 0);
+    fd = file_open_beneath(directory, fresh, O_WRONLY | O_CREAT | O_EXCL, 0644,
                            err);
     if (fd < 0 || fchmod(fd, 0644) != 0 ||
         file_write_all(fd, bytes.bytes, bytes.size, err) != 0 ||
-        renameat(directory, new, directory, name) != 0)
+        renameat(directory, fresh, directory, name) != 0)
         return error_set(err, ERROR_INTERNAL, "write %s", name);
     return 0;
 }

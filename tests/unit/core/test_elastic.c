@@ -141,6 +141,7 @@ surplus_goes_before_whole_workloads(void **state)
 {
     struct stage s;
     struct ref work, batch, green;
+    int instances = 0;
 
     (void)state;
     stage_setup(&s, 6, CARDS(6));
@@ -169,6 +170,32 @@ surplus_goes_before_whole_workloads(void **state)
     scene_finish(&s.scene, green, 0);
     settle(&s, work);
     assert_int_equal(size_of(&s, work), 5);
+    /* Who had a number before is history. */
+    world_each_child(s.scene.world, KIND_INSTANCE, work, ref)
+        instances++;
+    assert_int_equal(instances, 5);
+    scene_teardown(&s.scene);
+}
+
+/* How those ended that were told to leave is not how the gang ended. */
+static void
+a_gang_that_shrank_ends_as_its_members_do(void **state)
+{
+    struct stage s;
+    struct ref work;
+
+    (void)state;
+    stage_setup(&s, 4, CARDS(4));
+    work = scene_running(&s.scene, elastic(&s, 2, 4));
+    settle(&s, work);
+    (void)scene_submit(&s.scene, green_job(&s, 1));
+    scene_run(&s.scene);
+    let_go(&s, work); /* with 143 */
+    scene_run(&s.scene);
+    assert_int_equal(size_of(&s, work), 3);
+    scene_exit(&s.scene, work, 0);
+    scene_release(&s.scene, work);
+    assert_int_equal(scene_state(&s.scene, work), WORKLOAD_SUCCEEDED);
     scene_teardown(&s.scene);
 }
 
@@ -364,6 +391,7 @@ main(void)
         cmocka_unit_test(a_gang_grows_to_its_limit_and_is_charged_exactly),
         cmocka_unit_test(it_starts_only_when_its_least_fits),
         cmocka_unit_test(surplus_goes_before_whole_workloads),
+        cmocka_unit_test(a_gang_that_shrank_ends_as_its_members_do),
         cmocka_unit_test(below_its_least_it_is_preempted_as_a_whole),
         cmocka_unit_test(it_does_not_grow_while_others_wait),
         cmocka_unit_test(a_growth_that_fails_is_tried_later),
