@@ -241,11 +241,22 @@ maintenance_check(const struct changes *changes,
 
 /* --- what time brings --- */
 
+/* When it has given all back at the latest, by what is known of it and not by
+ * the time: until it has started it counts from when it got its cards. */
+static int64_t
+end_of(const struct world *world, const struct workload *workload)
+{
+    int64_t from_ms = workload->started_ms > 0 ? workload->started_ms
+                                               : workload->state_ms;
+
+    return timeline_after(from_ms, maintenance_span_ms(world, workload));
+}
+
 /* Work that runs into the window and can be told to go; until when it need
  * not: MAINTENANCE_NEVER when there is nothing to tell. */
 static int64_t
 recall_of(const struct world *world, const struct maintenance *maintenance,
-          const struct workload *workload, int64_t now_ms)
+          const struct workload *workload)
 {
     if (workload == NULL || !workload->preemptible ||
         maintenance->policy != MAINTENANCE_PREEMPT ||
@@ -253,8 +264,7 @@ recall_of(const struct world *world, const struct maintenance *maintenance,
         workload->state == WORKLOAD_PREEMPTING ||
         workload->state == WORKLOAD_CANCELLING ||
         workload->state == WORKLOAD_LOST ||
-        booking_run_end_ms(world, workload, now_ms) <=
-            maintenance->opens_ms)
+        end_of(world, workload) <= maintenance->opens_ms)
         return MAINTENANCE_NEVER;
     return maintenance->opens_ms - lifecycle_grace(world, workload) -
            BOOKING_SLACK_MS;
@@ -271,15 +281,14 @@ user_of(const struct world *world, struct ref ref)
 }
 
 static int64_t
-next_recall(const struct world *world, const struct maintenance *maintenance,
-            int64_t now_ms)
+next_recall(const struct world *world, const struct maintenance *maintenance)
 {
     int64_t next = MAINTENANCE_NEVER;
 
     EACH_NODE(world, maintenance, node)
         world_each_index(world, KIND_INSTANCE, 0, node, ref) {
             int64_t recall =
-                recall_of(world, maintenance, user_of(world, ref), now_ms);
+                recall_of(world, maintenance, user_of(world, ref));
 
             next = recall < next ? recall : next;
         }
@@ -288,7 +297,7 @@ next_recall(const struct world *world, const struct maintenance *maintenance,
 
 int64_t
 maintenance_due_ms(const struct world *world,
-                   const struct maintenance *maintenance, int64_t now_ms)
+                   const struct maintenance *maintenance)
 {
     int64_t recall_ms;
 
@@ -296,7 +305,7 @@ maintenance_due_ms(const struct world *world,
     case MAINTENANCE_SCHEDULED:
         return maintenance->opens_ms - reservation_lead_ms(world);
     case MAINTENANCE_CLEARING:
-        recall_ms = next_recall(world, maintenance, now_ms);
+        recall_ms = next_recall(world, maintenance);
         return recall_ms < maintenance->opens_ms ? recall_ms
                                                  : maintenance->opens_ms;
     case MAINTENANCE_OPEN:
@@ -338,8 +347,7 @@ clear(struct changes *changes, const struct maintenance *maintenance,
                 workload != NULL ? change_get(changes, workload->object.self)
                                  : NULL;
 
-            if (seen == NULL || recall_of(world, maintenance, seen, now_ms) >
-                                    now_ms)
+            if (seen == NULL || recall_of(world, maintenance, seen) > now_ms)
                 continue;
             stop(changes, maintenance, seen);
             ++*victims;
@@ -469,8 +477,8 @@ maintenance_next_step(struct changes *changes, int64_t *due_ms,
     int64_t now_ms = changes->context.now_ms;
 
     world_each(world, KIND_MAINTENANCE, ref) {
-        int64_t at_ms = maintenance_due_ms(
-            world, world_maintenance(world, ref), now_ms);
+        int64_t at_ms =
+            maintenance_due_ms(world, world_maintenance(world, ref));
 
         if (at_ms <= now_ms && maintenance_step(changes, ref, victims_out)) {
             *ref_out = ref;

@@ -64,8 +64,7 @@ void maintenance_end(struct changes *changes, struct ref ref);
 
 /* As for reservations. */
 int64_t maintenance_due_ms(const struct world *world,
-                           const struct maintenance *maintenance,
-                           int64_t now_ms);
+                           const struct maintenance *maintenance);
 bool maintenance_step(struct changes *changes, struct ref ref,
                       size_t *victims_out);
 /* The first that has something to do does it; else false.  due_ms is moved

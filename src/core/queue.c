@@ -326,6 +326,9 @@ seen_counter(const struct queue *queue, const struct estate *estate,
 {
     uint64_t sum = right_counter(queue, estate, group);
 
+    /* The platform's limits count work in pools where it may not run. */
+    if (booking_concerns_all(queue->world))
+        sum += estate->runs_pulse.changed;
     for (uint64_t left = group->outlook.pools; left != 0; left &= left - 1)
         sum += queue->bits_changed[__builtin_ctzll(left)];
     return sum;

@@ -180,6 +180,7 @@ rules_delete_node(const struct edit *edit, struct ref ref, struct error *err)
         rules_drop_children(edit->changes, KIND_ALARM, card);
     }
     rules_drop_children(edit->changes, KIND_CARD, ref);
+    rules_drop_children(edit->changes, KIND_MAINTENANCE, ref);
     return 0;
 }
 

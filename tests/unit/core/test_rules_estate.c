@@ -229,6 +229,30 @@ a_join_token_is_short_lived(void **state)
     json_decref(body);
 }
 
+/* What was planned for a node or a pool goes with it. */
+static void
+a_maintenance_goes_with_its_node(void **state)
+{
+    struct actor root = people_login(&p, p.root);
+    struct actor rita = people_login(&p, p.rita);
+    struct ref node = people_put(&p, KIND_NODE, p.shared, "n9");
+
+    (void)state;
+    assert_refused(create(&rita, KIND_MAINTENANCE, node,
+                          "{\"name\":\"m\","
+                          "\"to_ms\":\"2033-01-01T00:00:00Z\"}"),
+                   ERROR_NOT_FOUND);
+    assert_refused(create(&root, KIND_MAINTENANCE, node,
+                          "{\"name\":\"m\","
+                          "\"to_ms\":\"2003-01-01T00:00:00Z\"}"),
+                   ERROR_INVALID);
+    assert_made(create(&root, KIND_MAINTENANCE, node,
+                       "{\"name\":\"m\","
+                       "\"to_ms\":\"2033-01-01T00:00:00Z\"}"));
+    assert_int_equal(delete (&root, node), 0);
+    assert_int_equal(world_count(p.world, KIND_MAINTENANCE), 0);
+}
+
 int
 main(void)
 {
@@ -241,6 +265,7 @@ main(void)
         CASE(a_volume_fits_the_storage_quotas_above_it),
         CASE(a_node_is_not_lost_by_decree),
         CASE(a_join_token_is_short_lived),
+        CASE(a_maintenance_goes_with_its_node),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
