@@ -270,6 +270,10 @@ command_body(struct play *play, enum kind kind, bool create)
         json_decref(body);
         return command_reservation(play);
     }
+    if (kind == KIND_PRIORITY && !create && chance(play, 30)) {
+        (void)json_object_set_new(body, "approval", json_true());
+        return body;
+    }
     if (kind == KIND_REQUEST && chance(play, 70)) {
         json_decref(body);
         return command_wish(play);
@@ -515,7 +519,22 @@ command_sum(const struct world *world, struct ref node, struct ref pool)
     return own >= 0 ? own : sum;
 }
 
-/* Milli-cards that are reserved at this instant. */
+/* Milli-cards that a reservation keeps at this instant. */
+static inline int64_t
+command_keeps(const struct reservation *r, int64_t at_ms)
+{
+    int64_t period = r->every == RESERVATION_WEEK ? 7 * 86400000 : 86400000;
+    int64_t since_ms = at_ms - r->from_ms;
+
+    if (r->every != RESERVATION_ONCE && since_ms >= 0) {
+        if (r->from_ms + since_ms / period * period >= r->until_ms)
+            return 0;
+        since_ms %= period;
+    }
+    return since_ms >= 0 && since_ms < r->to_ms - r->from_ms ? 1000 * r->cards
+                                                             : 0;
+}
+
 static inline int64_t
 command_reserved(const struct world *world, struct ref pool, int64_t at_ms)
 {
@@ -523,29 +542,24 @@ command_reserved(const struct world *world, struct ref pool, int64_t at_ms)
 
     world_each(world, KIND_RESERVATION, ref) {
         const struct reservation *r = world_reservation(world, ref);
-        int64_t period = r->every == RESERVATION_WEEK ? 7 * 86400000
-                                                      : 86400000;
-        int64_t since_ms = at_ms - r->from_ms;
 
-        if (!ref_is_none(pool) && !ref_equal(pool, r->pool))
-            continue;
-        if (r->every != RESERVATION_ONCE && since_ms >= 0) {
-            if (r->from_ms + since_ms / period * period >= r->until_ms)
-                continue;
-            since_ms %= period;
-        }
-        if (since_ms >= 0 && since_ms < r->to_ms - r->from_ms)
-            sum += 1000 * r->cards;
+        if (ref_is_none(pool) || ref_equal(pool, r->pool))
+            sum += command_keeps(r, at_ms);
     }
     return sum;
 }
 
-/* At the beginning of every window, where the sum is largest: the first weeks
- * of those that come again. */
+/* The most that is reserved at an instant, of those when `self` is (none: at
+ * any): now, or where a window begins, of those that come again in the first
+ * weeks. */
 static inline int64_t
-command_peak(const struct world *world, struct ref pool, int64_t now_ms)
+command_peak(const struct world *world, struct ref pool, struct ref self,
+             int64_t now_ms)
 {
-    int64_t peak = command_reserved(world, pool, now_ms);
+    const struct reservation *own = world_reservation(world, self);
+    int64_t peak = own == NULL || command_keeps(own, now_ms) > 0
+                       ? command_reserved(world, pool, now_ms)
+                       : 0;
 
     world_each(world, KIND_RESERVATION, ref) {
         const struct reservation *r = world_reservation(world, ref);
@@ -556,15 +570,17 @@ command_peak(const struct world *world, struct ref pool, int64_t now_ms)
             int64_t at_ms = r->from_ms + i * period * 86400000;
             int64_t sum = command_reserved(world, pool, at_ms);
 
-            if (at_ms >= now_ms && sum > peak)
+            if (at_ms >= now_ms && sum > peak &&
+                (own == NULL || command_keeps(own, at_ms) > 0))
                 peak = sum;
         }
     }
     return peak;
 }
 
+/* self: the reservation that was made; none: a guarantee was raised. */
 static inline void
-command_check_pool(struct play *play, struct ref pool)
+command_check_pool(struct play *play, struct ref pool, struct ref self)
 {
     const struct world *world = play->scene.world;
     int64_t healthy = 0, promised = 0;
@@ -580,7 +596,7 @@ command_check_pool(struct play *play, struct ref pool)
 
         promised += own > 0 ? own : 0;
     }
-    promised += command_peak(world, pool, play->scene.now_ms);
+    promised += command_peak(world, pool, self, play->scene.now_ms);
     assert_true(promised <= healthy);
 }
 
@@ -626,16 +642,20 @@ command_promises(const struct changes *changes, const struct change *change,
 static inline void
 command_apply(struct play *play, struct changes *changes)
 {
-    struct ref pools[8], none = { 0 };
+    struct ref pools[8], made[8], none = { 0 };
     size_t count = 0;
 
-    for (size_t i = 0; i < changes->count && count < 8; i++)
+    for (size_t i = 0; i < changes->count && count < 8; i++) {
+        made[count] = changes->list[i].ref.kind == KIND_RESERVATION
+                          ? changes->list[i].ref
+                          : none;
         count += command_promises(changes, &changes->list[i], &pools[count]);
+    }
     scene_apply(&play->scene, changes);
     command_check_sums(play);
     for (size_t i = 0; i < count; i++) {
-        command_check_pool(play, pools[i]);
-        command_check_pool(play, none);
+        command_check_pool(play, pools[i], made[i]);
+        command_check_pool(play, none, made[i]);
     }
     play->hits.promised += (int64_t)count;
 }
