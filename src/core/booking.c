@@ -178,9 +178,8 @@ delays_from(const struct asker *asker, int64_t from_ms)
     return at_ms;
 }
 
-/* The right of the booked work by the queue's order. */
-static int64_t
-right_of(const struct estate *estate, const struct workload *workload,
+int64_t
+booking_right(const struct estate *estate, const struct workload *workload,
          const struct booking *booking)
 {
     struct demand demand;
@@ -205,7 +204,7 @@ goes_first(const struct estate *estate, const struct asker *asker,
                                     asker->workload->object.scope)))
         return true;
     return asker->right < RIGHT_BURST &&
-           asker->right < right_of(estate, owner, booking);
+           asker->right < booking_right(estate, owner, booking);
 }
 
 static bool

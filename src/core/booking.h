@@ -64,6 +64,10 @@ struct booking_bars {
     int64_t next_ms; /* when time alone adds one, at the earliest;
                         TIMELINE_NEVER */
 };
+/* The right of booked work by the queue's order (enum quota_right). */
+int64_t booking_right(const struct estate *estate,
+                      const struct workload *workload,
+                      const struct booking *booking);
 /* right: of the queue (core/quota.h).  later: for a start at any time, not
  * now: then no end and no loan helps. */
 void booking_bars(const struct estate *estate,

@@ -646,16 +646,18 @@ look_out(struct look *look)
         outlook->limits = true;
 }
 
-/* Whom a booking bars depends on its owner's right, and on the time: more and
- * more of them as it passes. */
+/* Whom a booking bars depends on its owner's right, which wakes by itself when
+ * it is its tenant's alone (queue_booker.c), and on the time: more and more of
+ * them as it passes. */
 static void
 look_at_bars(struct look *look)
 {
     int64_t now_ms = look->estate->now_ms;
     int64_t next_ms = look->bars.next_ms;
 
-    look->outlook->abroad |= look->bars.rights;
-    if (look->bars.rights || next_ms < now_ms + EVALUATE_LOOK_MS)
+    look->outlook->abroad |= look->bars.rights &&
+                             booking_concerns_all(look->estate->world);
+    if (next_ms < now_ms + EVALUATE_LOOK_MS)
         next_ms = now_ms + EVALUATE_LOOK_MS;
     if (next_ms != TIMELINE_NEVER)
         look_again(look, next_ms);

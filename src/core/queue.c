@@ -299,6 +299,7 @@ queue_new(struct arena *arena, const struct world *world)
     due_init(&queue->due, arena);
     due_init(&queue->overdue, arena);
     walk_begin(&queue->load, world, KIND_WORKLOAD);
+    queue->rebooked = true;
     return queue;
 }
 

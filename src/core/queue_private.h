@@ -93,6 +93,14 @@ struct queue {
     size_t watcher_room;
     uint64_t touched; /* of the estate's log */
     uint64_t booked_pools; /* where something is booked anew, or not now */
+    struct booker {        /* who has bookings, and its right */
+        struct ref owner;
+        uint64_t pools;   /* of the bookings */
+        uint64_t counter; /* of all that the right depends on; 0: not asked */
+        int64_t asked_ms, right;
+    } *bookers;
+    size_t booker_count, booker_room;
+    bool rebooked; /* the list is old */
     uint64_t sets;
     size_t abroad, rivals, eager; /* groups with such an outlook */
     uint32_t *front; /* those that are passable, a heap by arrival */
@@ -132,5 +140,7 @@ void queue_watch(struct queue *queue, uint32_t number,
                  const struct outlook *outlook);
 void queue_unwatch(struct queue *queue, struct group *group);
 bool queue_wake_by_sites(struct queue *queue, struct estate *estate);
+/* Notes the pools of bookings whose owners have another right by now. */
+void queue_ask_bookers(struct queue *queue, const struct estate *estate);
 
 #endif

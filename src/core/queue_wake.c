@@ -73,6 +73,7 @@ mark_booking(struct queue *queue, const struct trail_step *step)
         booking_pools(world, booking != NULL ? booking : &gone);
 
     mark(queue, step->parent);
+    queue->rebooked = true;
     if (pools == 0 || booking_concerns_all(world)) {
         mark_all(queue);
         return;
@@ -414,6 +415,7 @@ queue_settle(struct queue *queue, struct estate *estate)
     if (queue->all_better)
         sweep_begin(queue)->all = true;
     queue->all_better = false;
+    queue_ask_bookers(queue, estate);
     sweep_by_place(queue, estate);
     return sweep(queue, estate) && queue_wake_by_sites(queue, estate) &&
            run_errands(queue, estate);
