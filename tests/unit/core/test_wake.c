@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "scene.h"
 
+#include "core/booking.h"
 #include "core/month.h"
 #include "core/queue.h"
 
@@ -226,6 +227,57 @@ nominated_work_sleeps_while_others_are_nominated(void **state)
     scene_teardown(scene);
 }
 
+/* The booking of b's four cards keeps work without a card from the CPU that
+ * the booked work will need, until b uses a card elsewhere: then that would be
+ * above its guarantee. */
+static void
+another_right_of_booked_work_wakes_whom_it_keeps_away(void **state)
+{
+    struct stage s;
+    struct scene *scene = &s.scene;
+    struct ref booked, kept;
+    struct job job;
+
+    (void)state;
+    stage_setup(&s);
+    {
+        scene_edit(scene, changes, platform, scene->platform);
+        platform->bypass_ms = 60000;
+        scene_apply(scene, changes);
+    }
+    scene_quota(scene, s.tenants[0], DIMENSION_CARDS, CARDS(2), CARDS(8));
+    scene_quota(scene, s.tenants[0], DIMENSION_CPU, 60000, 128000);
+    scene_quota(scene, s.tenants[1], DIMENSION_CARDS, CARDS(4), CARDS(8));
+    job = job_of(&s, 0);
+    job.pool = s.pool;
+    (void)scene_running(scene, job);
+    job = job_of(&s, 1);
+    job.pool = s.pool;
+    job.class = scene_class(scene, "x4", "h100", 4);
+    job.cpu_milli = 100000;
+    booked = scene_submit(scene, job);
+    scene_run(scene);
+    scene_wait(scene, 61000);
+    scene_run(scene);
+    assert_true(booking_has(scene->world, booked));
+    job = job_of(&s, 0);
+    job.pool = s.pool;
+    job.class = scene_class(scene, "cpu", "", 0);
+    job.cpu_milli = 40000;
+    kept = scene_submit(scene, job);
+    scene_run(scene);
+    assert_int_equal(scene_state(scene, kept), WORKLOAD_QUEUED);
+    job = job_of(&s, 1);
+    job.pool = scene_pool(scene, "q");
+    scene_node(scene, job.pool, "n2", 4, "h100");
+    scene_run(scene);
+    assert_int_equal(scene_state(scene, kept), WORKLOAD_QUEUED);
+    (void)scene_submit(scene, job);
+    scene_run(scene);
+    assert_int_equal(scene_state(scene, kept), WORKLOAD_ASSIGNED);
+    scene_teardown(scene);
+}
+
 /* One card of the platform in all: another tenant's, in another pool. */
 static void
 a_limit_of_the_platform_wakes_whoever_waits_for_it(void **state)
@@ -399,6 +451,7 @@ main(void)
         cmocka_unit_test(a_nomination_ends_when_its_victim_is_lost),
         cmocka_unit_test(a_nomination_ends_when_the_cpu_beside_it_stays),
         cmocka_unit_test(a_claim_is_held_parts_when_its_limit_will_have_room),
+        cmocka_unit_test(another_right_of_booked_work_wakes_whom_it_keeps_away),
         cmocka_unit_test(a_limit_of_the_platform_wakes_whoever_waits_for_it),
         cmocka_unit_test(a_booking_wakes_those_whom_it_concerns_alone_S52),
     };
