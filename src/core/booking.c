@@ -357,9 +357,19 @@ booking_bar(struct estate *estate, const struct booking_bars *bars, int sign)
     }
 }
 
+/* Was it nominated by then? */
+static bool
+is_promised(const struct world *world, struct ref owner, uint64_t promised)
+{
+    const struct object *hold =
+        world_object(world, world_first_child(world, KIND_HOLD, owner));
+
+    return hold != NULL && hold->seq <= promised;
+}
+
 void
 booking_charge(const struct estate *estate, const struct booking_bars *bars,
-               struct ledger *ledger)
+               uint64_t promised, struct ledger *ledger)
 {
     for (size_t i = 0; i < bars->count; i++) {
         const struct world *world = estate->world;
@@ -371,7 +381,8 @@ booking_charge(const struct estate *estate, const struct booking_bars *bars,
         /* Booked parts never meet; of two that need one quota the first
          * goes first. */
         if (owner == NULL || world_class(world, owner->class) == NULL ||
-            (bars->booked != 0 && bars->booked < booking->object.seq))
+            (bars->booked != 0 && bars->booked < booking->object.seq) ||
+            is_promised(world, bars->owners[i], promised))
             continue;
         quota_demand(world, owner, booking->pool,
                      !ref_is_none(booking->card) && part != ESTATE_NONE

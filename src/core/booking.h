@@ -77,9 +77,11 @@ void booking_bars(const struct estate *estate,
  * trial. */
 void booking_bar(struct estate *estate, const struct booking_bars *bars,
                  int sign);
-/* Adds what the booked work will use. */
+/* Adds what the booked work will use.  What was nominated by then (seq of its
+ * first hold) is promised in the ledger already. */
 void booking_charge(const struct estate *estate,
-                    const struct booking_bars *bars, struct ledger *ledger);
+                    const struct booking_bars *bars, uint64_t promised,
+                    struct ledger *ledger);
 /* Owners whose booked parts this start takes for longer than they can lend
  * them: their bookings end.  At most max. */
 size_t booking_displaced(const struct estate *estate,

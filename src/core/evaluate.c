@@ -51,12 +51,16 @@ look_ahead(struct look *look)
 {
     struct estate *estate = look->estate;
     const struct ledger *balance = &estate->balance;
+    struct ref self = look->workload->object.self;
+    const struct object *hold = world_object(
+        estate->world, world_first_child(estate->world, KIND_HOLD, self));
 
     look->gate->promised = &estate->promised;
     if (look->nominated || look->bars.count > 0) {
-        estate_earlier(estate, look->workload->object.self, look->arena,
+        estate_earlier(estate, self, look->arena, &look->promised);
+        booking_charge(estate, &look->bars,
+                       hold != NULL ? hold->seq : UINT64_MAX,
                        &look->promised);
-        booking_charge(estate, &look->bars, &look->promised);
         look->gate->promised = &look->promised;
         ledger_copy(&look->balance, &look->promised, look->arena);
         ledger_merge(&look->balance, &estate->leaving);

@@ -248,7 +248,7 @@ search_init(struct search *search, struct estate *estate,
                                .balance = &estate->balance };
     if (bars->count > 0) {
         ledger_copy(&search->booked, &estate->balance, arena);
-        booking_charge(estate, bars, &search->booked);
+        booking_charge(estate, bars, UINT64_MAX, &search->booked);
         search->balance = &search->booked;
     }
     reclaim_order_init(&search->order, estate, workload, demand,

@@ -214,9 +214,9 @@ tenant_of(const struct lab *lab, int i)
     return world_parent(lab->scene.world, lab->projects[i]);
 }
 
-/* Nobody ever runs out of work. */
+/* Nobody ever runs out of work: so many wait. */
 static void
-top_up(struct lab *lab)
+top_up(struct lab *lab, int most)
 {
     for (int i = 0; i < 2; i++) {
         int waiting = 0;
@@ -224,21 +224,21 @@ top_up(struct lab *lab)
         world_each_child(lab->scene.world, KIND_WORKLOAD, lab->projects[i],
                          ref)
             waiting += lifecycle_is_waiting(scene_state(&lab->scene, ref));
-        for (; waiting < 24; waiting++)
+        for (; waiting < most; waiting++)
             submit_to(lab, lab->projects[i], true);
     }
 }
 
 static void
-set_shares(struct lab *lab)
+set_shares(struct lab *lab, int64_t bypass_max, int64_t bypass_ms)
 {
     struct changes *changes = scene_begin(&lab->scene);
     struct platform *platform;
 
     platform = change_update(changes, lab->scene.platform);
     platform->share_half_life_ms = 12 * HOUR;
-    platform->bypass_max = 100;
-    platform->bypass_ms = 6 * HOUR;
+    platform->bypass_max = bypass_max;
+    platform->bypass_ms = bypass_ms;
     ((struct tenant *)change_update(changes, tenant_of(lab, 0)))->weight =
         1000;
     ((struct tenant *)change_update(changes, tenant_of(lab, 1)))->weight =
@@ -261,9 +261,9 @@ weights_hold_beside_booked_starts(void **state)
         int64_t used[2] = { 0, 0 }, part;
 
         lab_open(&lab, seed);
-        set_shares(&lab);
+        set_shares(&lab, 100, 6 * HOUR);
         for (int minute = 0; minute < 60 * 60; minute++) {
-            top_up(&lab);
+            top_up(&lab, 24);
             live(&lab);
             scene_run(&lab.scene);
             booked += world_count(lab.scene.world, KIND_BOOKING) > 0;
@@ -279,6 +279,34 @@ weights_hold_beside_booked_starts(void **state)
         scene_teardown(&lab.scene);
     }
     assert_true(booked > 200); /* of 3,600 minutes */
+}
+
+/* The cards are always full and both tenants at their limits, so that what is
+ * lent and what is promised is in the way of booked starts too. */
+static void
+booked_starts_are_kept_on_a_full_estate_S52(void **state)
+{
+    int kept = 0;
+
+    (void)state;
+    for (uint64_t seed = 21; seed < 24; seed++) {
+        struct lab lab;
+
+        lab_open(&lab, seed);
+        set_shares(&lab, 5, 30 * MINUTE);
+        for (int minute = 0; minute < 60 * 24; minute++) {
+            top_up(&lab, 6);
+            live(&lab);
+            scene_run(&lab.scene);
+            for (size_t k = 0; k < lab.count; k++)
+                watch(&lab, k);
+            start_assigned(&lab);
+            scene_wait(&lab.scene, MINUTE);
+        }
+        kept += lab.kept;
+        scene_teardown(&lab.scene);
+    }
+    assert_true(kept > 100);
 }
 
 static void
@@ -299,8 +327,10 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
+
         cmocka_unit_test(booked_starts_are_kept_S52),
         cmocka_unit_test(weights_hold_beside_booked_starts),
+        cmocka_unit_test(booked_starts_are_kept_on_a_full_estate_S52),
         cmocka_unit_test(nothing_waits_for_ever_S21),
     };
 

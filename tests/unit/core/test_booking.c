@@ -200,6 +200,53 @@ a_booked_start_is_not_delayed_S52(void **state)
     scene_teardown(&s.scene);
 }
 
+/* [S52] Two starts of one tenant are booked for the same time and fill its
+ * limit of 10 cards, all of which are lent: both are called in at once.  What
+ * the first was promised with its nomination is not counted once more for its
+ * booking. */
+static void
+loans_on_two_booked_starts_are_called_in_together_S52(void **state)
+{
+    struct stage s;
+    struct ref booked[2], running[4], loans[4];
+
+    (void)state;
+    setup(&s, 0, 10 * MINUTE);
+    for (int i = 0; i < 4; i++)
+        running[i] = scene_running(
+            &s.scene, (struct job){ s.pb, .class = i < 2 ? s.three : s.two,
+                                    .max_run_ms = HOUR });
+    for (int i = 0; i < 2; i++)
+        booked[i] =
+            scene_submit(&s.scene, (struct job){ s.pa, .class = s.five });
+    scene_run(&s.scene);
+    scene_wait(&s.scene, 10 * MINUTE);
+    scene_run(&s.scene);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(booked_from(&s, booked[i]), END_OF(HOUR));
+        assert_int_equal(booked_parts(&s, booked[i]), 5);
+    }
+    for (int i = 0; i < 4; i++) {
+        scene_finish(&s.scene, running[i], 0);
+        loans[i] = scene_running(
+            &s.scene,
+            (struct job){ s.pb, .class = i < 2 ? s.three : s.two });
+    }
+    scene_wait(&s.scene, END_OF(HOUR) - s.scene.now_ms - 3 * MINUTE - 1);
+    scene_run(&s.scene);
+    for (int i = 0; i < 4; i++)
+        assert_int_equal(scene_state(&s.scene, loans[i]), WORKLOAD_RUNNING);
+    scene_wait(&s.scene, 1);
+    scene_run(&s.scene);
+    for (int i = 0; i < 4; i++)
+        give_way(&s, loans[i]);
+    scene_run(&s.scene);
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(scene_state(&s.scene, booked[i]),
+                         WORKLOAD_ASSIGNED);
+    scene_teardown(&s.scene);
+}
+
 /* A booking in pool p concerns whoever may run there; all where the platform
  * has quotas. */
 static void
@@ -251,6 +298,8 @@ main(void)
         cmocka_unit_test(a_stream_of_small_work_starves_nobody_S21),
         cmocka_unit_test(a_stream_below_a_limit_starves_nobody_S21),
         cmocka_unit_test(a_booked_start_is_not_delayed_S52),
+        cmocka_unit_test(
+            loans_on_two_booked_starts_are_called_in_together_S52),
         cmocka_unit_test(bookings_concern_their_pools),
     };
 
