@@ -87,13 +87,13 @@ describe_held(const struct world *world, enum kind kind)
         object_id_text(world, object->parent, owner_id);
         (void)json_array_append_new(
             list,
-            json_pack("{s:s, s:s, s:s, s:s, s:I, s:I, s:I}", "id", id,
+            json_pack("{s:s, s:s, s:s, s:s, s:o, s:o, s:o}", "id", id,
                       "name", object->name, "owner", owner_id, "owner_name",
-                      owner != NULL ? owner->name : "", "created_ms",
-                      (json_int_t)object->created_ms, "expires_ms",
-                      (json_int_t)(key != NULL ? key->expires_ms
-                                               : session->expires_ms),
-                      "held_ms", (json_int_t)held_ms));
+                      owner != NULL ? owner->name : "", "created",
+                      json_time(object->created_ms), "expires_ms",
+                      json_time(key != NULL ? key->expires_ms
+                                            : session->expires_ms),
+                      "held_ms", json_time(held_ms)));
     }
     return list;
 }
@@ -128,8 +128,8 @@ restore_read(const struct granted *granted, struct exchange *exchange,
 
     (void)err;
     answer_json(&exchange->answer, 200,
-                json_pack("{s:I, s:b, s:o, s:o, s:o}", "restored_ms",
-                          (json_int_t)platform->restored_ms, "observing",
+                json_pack("{s:o, s:b, s:o, s:o, s:o}", "restored_ms",
+                          json_time(platform->restored_ms), "observing",
                           (int)platform->observing, "keys",
                           describe_held(world, KIND_APIKEY), "sessions",
                           describe_held(world, KIND_SESSION), "orphans",

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <string.h>
 
-#include "base/clock.h"
 #include "cli/client.h"
 #include "cli/command.h"
 #include "cli/output.h"
@@ -13,7 +12,7 @@ static const struct column held_columns[] = {
     { "NAME", "name", 'r', false },
     { "OWNER", "owner_name", 'r', false },
     { "EXPIRES", "expires_ms", 't', false },
-    { "AGE", "created_ms", 'a', false },
+    { "AGE", "created", 'a', false },
     { 0 },
 };
 static const struct column orphan_columns[] = {
@@ -42,8 +41,7 @@ static int
 restore(struct cli *cli, struct error *err)
 {
     scoped_json answer = NULL;
-    char time[CLOCK_TEXT_MAX];
-    int64_t restored_ms;
+    const char *time;
 
     if (client_get(cli, "/api/v1/restore", &answer, err) != 0)
         return -1;
@@ -51,12 +49,11 @@ restore(struct cli *cli, struct error *err)
         output_print(cli, NULL, answer);
         return 0;
     }
-    restored_ms = json_integer_value(json_object_get(answer, "restored_ms"));
-    if (restored_ms == 0) {
+    time = json_string_value(json_object_get(answer, "restored_ms"));
+    if (time == NULL) {
         output_line("never restored from a backup");
         return 0;
     }
-    clock_format(restored_ms, time);
     output_line("restored %s, %s", time,
                 json_is_true(json_object_get(answer, "observing"))
                     ? "observing: nothing is started until "

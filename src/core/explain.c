@@ -76,7 +76,7 @@ quota_json(const struct world *world, const struct quota *quota,
     put(json, "guaranteed",
         number(quota_guaranteed(world, quota, now_ms)));
     if (quota_is_raised(quota, now_ms))
-        put(json, "raised_until_ms", number(quota->raised_until_ms));
+        put(json, "raised_until_ms", json_time(quota->raised_until_ms));
     put(json, "limit", limit == AMOUNT_NONE ? json_null() : number(limit));
     /* The use of the whole platform is not told. */
     if (quota->object.parent.kind != KIND_PLATFORM)
