@@ -106,6 +106,7 @@ help_of(const char *name)
         {"instance", "id of an instance"},
         {"offset", "first byte that is wanted"},
         {"follow", "1: go on as the instance writes"},
+        {"names", "1: also what the ids in it are called, as `names`"},
         {"raw", "1: the bytes of the log instead of what they say"},
         {"verb", "what would be done, like workload.create"},
         {"object", "id of what it would be done to"},
@@ -297,6 +298,37 @@ add_trial(json_t *responses)
 }
 
 static json_t *
+retry_after(const char *when)
+{
+    return json_pack("{s:{s:s, s:{s:s, s:i}}}", "Retry-After", "description",
+                     when, "schema", "type", "integer", "minimum", 1);
+}
+
+static void
+add_refusals(json_t *responses, const struct route *route)
+{
+    json_t *problem =
+        content("application/problem+json", reference("problem"));
+    if (route->flags & ROUTE_HEAVY)
+        json_object_set_new(
+            responses, "429",
+            json_pack("{s:s, s:o, s:O}", "description",
+                      "costs much, and too much of it was asked lately",
+                      "headers", retry_after("seconds to wait"), "content",
+                      problem));
+    /* Agents are answered by the control plane's own messages. */
+    if (route->flags & ROUTE_RAW)
+        json_object_set_new(problem, "application/json",
+                            json_pack("{s:{s:s}}", "schema", "type",
+                                      "object"));
+    json_object_set_new(
+        responses, "default",
+        json_pack("{s:s, s:o, s:o}", "description", "refused or failed",
+                  "headers", retry_after("seconds to wait, with 429 and 503"),
+                  "content", problem));
+}
+
+static json_t *
 list_responses(const struct route *route)
 {
     const struct openapi_answer *answer = openapi_answer_of(route);
@@ -309,16 +341,7 @@ list_responses(const struct route *route)
                      success_content(route));
     if (route->form == ROUTE_WRITE)
         add_trial(responses);
-    json_t *refused =
-        content("application/problem+json", reference("problem"));
-    /* Agents are answered by the control plane's own messages. */
-    if (route->flags & ROUTE_RAW)
-        json_object_set_new(refused, "application/json",
-                            json_pack("{s:{s:s}}", "schema", "type",
-                                      "object"));
-    json_object_set_new(responses, "default",
-                        json_pack("{s:s, s:o}", "description",
-                                  "refused or failed", "content", refused));
+    add_refusals(responses, route);
     return responses;
 }
 

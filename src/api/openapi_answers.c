@@ -30,14 +30,22 @@
            ",'pool':" TEXT ",'class':" TEXT ",'vendor':" TEXT                  \
            ",'model':" TEXT ",'user':" TEXT ",'need':" INT                     \
            ",'guaranteed':" INT ",'limit':" INT_OR_NULL ",'used':" INT         \
-           ",'raised_until_ms':" INT)
+           ",'raised_until_ms':" TIME)
 #define EXPLAINED_FILTER                                                       \
     OBJECT("'filter':" TEXT ",'nodes':" INT ",'cards':" INT)
 #define EXPLAINED_POOL                                                         \
-    OBJECT(VERDICT ",'pool':" TEXT ",'starts':" BOOL ",'nodes':" INT           \
+    OBJECT(VERDICT ",'pool':" TEXT ",'class':" TEXT ",'starts':" BOOL          \
+           ",'nodes':" INT                                                     \
            ",'cards':" INT ",'free':" INT ",'largest':" INT ",'fit':" INT      \
            ",'filters':" LIST_OF(EXPLAINED_FILTER)                             \
            ",'quotas':" LIST_OF(EXPLAINED_QUOTA))
+#define EXPLAINED_GROWTH                                                       \
+    OBJECT(VERDICT ",'instances':" INT ",'least':" INT ",'most':" INT)
+#define EXPLAINED_CLASS                                                        \
+    OBJECT(VERDICT ",'class':" TEXT ",'allowed':" BOOL)
+#define EXPLAINED_WANT                                                         \
+    OBJECT("'class':" TEXT ",'fits':" BOOL ",'memory_mib':" INT                \
+           ",'cost_nano':" INT ",'text':" TEXT)
 #define EXPLAINED_CHANGE                                                       \
     OBJECT("'changes':" LIST_OF(TEXT) ",'verified':" BOOL)
 #define EXPLAINED_SHARE                                                        \
@@ -45,7 +53,10 @@
            ",'weight':" INT)
 #define EXPLAINED                                                              \
     OBJECT(VERDICT ",'state':" TEXT ",'waits_ms':" INT ",'ahead':" INT         \
+           ",'considered':" LIST_OF(EXPLAINED_WANT)                            \
+           ",'growth':" EXPLAINED_GROWTH                                       \
            ",'shares':" LIST_OF(EXPLAINED_SHARE)                               \
+           ",'alternatives':" LIST_OF(EXPLAINED_CLASS)                         \
            ",'pools':" LIST_OF(EXPLAINED_POOL)                                 \
            ",'nearest':" EXPLAINED_CHANGE)
 #define FORECAST_LINE                                                          \
@@ -83,6 +94,16 @@
            ",'workload':" TEXT_OR_NULL ",'class':" TEXT_OR_NULL                \
            ",'pool':" TEXT_OR_NULL ",'model':" TEXT_OR_NULL                    \
            ",'node':" TEXT_OR_NULL ",'card':" TEXT_OR_NULL)
+#define HELD                                                                   \
+    OBJECT("'id':" TEXT ",'name':" TEXT ",'owner':" TEXT ",'owner_name':" TEXT \
+           ",'created':" TIME ",'expires_ms':" TIME_OR_NULL ",'held_ms':" TIME)
+#define ORPHAN                                                                 \
+    OBJECT("'node':" TEXT ",'instance':" TEXT ",'incarnation':" INT            \
+           ",'state':" TEXT ",'cards':" LIST_OF(TEXT) ",'stop':" BOOL)
+#define ROOM OBJECT("'free':" INT ",'largest':" INT)
+#define MOVE                                                                   \
+    OBJECT("'workload':" TEXT ",'name':" TEXT ",'project':" TEXT               \
+           ",'cards':" INT ",'lost_milli_card_ms':" INT ",'grace_ms':" INT)
 #define READY OBJECT("'ready':" BOOL ",'reason':" TEXT_OR_NULL)
 
 static const struct openapi_answer answers[] = {
@@ -114,6 +135,22 @@ static const struct openapi_answer answers[] = {
       OBJECT("'clean':" BOOL ",'broken':" INT
              ",'items':" LIST_OF(OBJECT("'rule':" TEXT ",'object':" TEXT_OR_NULL
                                         ",'text':" TEXT)) ",'looked':" INTS),
+      0 },
+    { "GET", "/backup", 200, "application/octet-stream", NULL, 0 },
+    { "GET", "/restore", 200, JSON_TYPE,
+      OBJECT("'restored_ms':" TIME_OR_NULL ",'observing':" BOOL
+             ",'keys':" LIST_OF(HELD) ",'sessions':" LIST_OF(HELD)
+             ",'orphans':" LIST_OF(ORPHAN)),
+      0 },
+    { "POST", "/restore/confirm", 200, JSON_TYPE,
+      OBJECT("'observing':" BOOL), 0 },
+    { "POST", "/restore/review", 200, JSON_TYPE, OBJECT("'count':" INT), 0 },
+    { "POST", "/alarms/clear", 200, JSON_TYPE, OBJECT("'cleared':" TEXT), 0 },
+    { "GET", "/defragment", 200, JSON_TYPE,
+      OBJECT("'pool':" TEXT ",'wanted':" INT ",'before':" ROOM
+             ",'after':{'anyOf':[" ROOM ",{'type':'null'}]}"
+             ",'node':" TEXT_OR_NULL ",'moves':" LIST_OF(MOVE)
+             ",'lost_milli_card_ms':" INT ",'text':" TEXT),
       0 },
     { "GET", "/metrics", 200, TEXT_TYPE, NULL, 0 },
     { "GET", "/capacity", 200, JSON_TYPE,

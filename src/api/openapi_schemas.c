@@ -2,6 +2,7 @@
 #include "api/openapi_schemas.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "api/handlers.h"
 #include "api/openapi_answers.h"
@@ -138,6 +139,28 @@ openapi_object_schema(enum kind kind)
                      schema->help, "properties", properties);
 }
 
+/* A workload names its class in one of three ways (core/submit.h); without any
+ * of them it is refused for want of a class. */
+static void
+offer_classes(json_t *body)
+{
+    static const char *const ways[] = { "class", "classes",
+                                        "min_accel_memory_mib" };
+    json_t *required = json_object_get(body, "required");
+    json_t *any = json_array();
+    size_t at;
+    json_t *name;
+    json_array_foreach (required, at, name)
+        if (strcmp(json_string_value(name), ways[0]) == 0) {
+            (void)json_array_remove(required, at);
+            break;
+        }
+    for (size_t i = 0; i < sizeof ways / sizeof *ways; i++)
+        json_array_append_new(any,
+                              json_pack("{s:[s]}", "required", ways[i]));
+    json_object_set_new(body, "anyOf", any);
+}
+
 /* A client's body: the fields that it may give. */
 json_t *
 openapi_body_schema(enum kind kind, unsigned flag)
@@ -159,9 +182,12 @@ openapi_body_schema(enum kind kind, unsigned flag)
         if (flag == FIELD_CREATE && (field->flags & FIELD_REQUIRED))
             json_array_append_new(required, json_string(field->name));
     }
-    return json_pack("{s:s, s:b, s:o, s:o}", "type", "object",
-                     "additionalProperties", 0, "properties", properties,
-                     "required", required);
+    json_t *body = json_pack("{s:s, s:b, s:o, s:o}", "type", "object",
+                             "additionalProperties", 0, "properties",
+                             properties, "required", required);
+    if (kind == KIND_WORKLOAD && flag == FIELD_CREATE)
+        offer_classes(body);
+    return body;
 }
 
 static json_t *
@@ -210,6 +236,32 @@ trial_schema(void)
         "'required':['dry_run','status','body','changes']}");
 }
 
+/* Is there a route that shows one with names=1? */
+static bool
+is_named(enum kind kind)
+{
+    for (size_t i = 0; i < route_count; i++)
+        if (route_table[i].kind == kind &&
+            route_takes(&route_table[i], "names"))
+            return true;
+    return false;
+}
+
+/* What a GET with names=1 adds (objects_get). */
+static json_t *
+shown_schema(enum kind kind)
+{
+    json_t *schema = openapi_object_schema(kind);
+    if (!is_named(kind))
+        return schema;
+    openapi_add_property(
+        json_object_get(schema, "properties"), "names",
+        openapi_answer_schema("{'type':'object','additionalProperties':"
+                              "{'type':'string'}}"),
+        "only with names=1: what the ids in it are called");
+    return schema;
+}
+
 /* Is there a route that answers with objects of the kind? */
 static bool
 is_shown(enum kind kind)
@@ -229,7 +281,7 @@ openapi_schemas(void)
     for (unsigned kind = KIND_NONE + 1; kind < KIND_COUNT; kind++)
         if (is_shown((enum kind)kind))
             json_object_set_new(schemas, schema_get((enum kind)kind)->name,
-                                openapi_object_schema((enum kind)kind));
+                                shown_schema((enum kind)kind));
     json_object_set_new(schemas, "problem", problem_schema());
     json_object_set_new(schemas, "trial", trial_schema());
     return schemas;

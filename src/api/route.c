@@ -36,7 +36,7 @@ const struct body_field take_off_body[] = {
 const struct body_field whatif_body[] = {
     {"horizon_ms", BODY_INT, false, "how far to look ahead; a day"},
     {"change", BODY_LIST, false,
-     "set_quota, add_nodes, set_node, cancel: tried in this order"},
+     "set_quota, add_nodes, reserve, set_node, cancel: tried in this order"},
     {"submit", BODY_LIST, false, "project, count, run_ms, workload"},
     {"watch", BODY_LIST, false, "ids of workloads to be told about"},
     {NULL, BODY_TEXT, false, NULL},
