@@ -75,7 +75,7 @@ function makeBody(operation, method) {
   if (!content) return undefined;
   const schema = resolveSchema((content["application/json"] ?? Object.values(content)[0]).schema);
   const names = Object.keys(schema.properties ?? {});
-  const wanted = method === "PATCH" ? names.filter((name) => name !== "state").slice(0, 1) : (schema.required ?? []);
+  const wanted = method === "PATCH" ? names.filter((name) => name !== "state").slice(0, 1) : [...(schema.required ?? []), ...(schema.anyOf?.[0].required ?? [])];
   const body = Object.fromEntries(wanted.map((name) => [name, value(name, schema.properties[name])]));
   if (method === "POST" && names.includes("name")) body.name = value("name", {});
   return names.length === 0 && !operation.requestBody.required ? undefined : body;
@@ -90,10 +90,10 @@ function fillPath(path) {
   return filled;
 }
 
-const query = { verb: "project.get", object: () => ids.project, group: "project", from: undefined };
+const query = { verb: "project.get", object: () => ids.project, names: "1" };
 
 function fillQuery(operation) {
-  const needed = (operation.parameters ?? []).filter((one) => one.in === "query" && (one.name === "verb" || one.name === "object"));
+  const needed = (operation.parameters ?? []).filter((one) => one.in === "query" && one.name in query);
   const pairs = needed.map((one) => [one.name, typeof query[one.name] === "function" ? query[one.name]() : query[one.name]]);
   return pairs.length === 0 ? "" : `?${new URLSearchParams(pairs.filter(([, text]) => text))}`;
 }
