@@ -249,7 +249,7 @@ mark(struct hub *hub, size_t chain, enum mark mark)
         return;
     hub->marked += hub->marks[chain] == MARK_NONE;
     if (hub->marks[chain] < mark)
-        hub->marks[chain] = mark;
+        hub->marks[chain] = (uint8_t)mark;
 }
 
 /* Most of what changes is watched by nobody. */
