@@ -13,7 +13,7 @@ id_format(const char *prefix, struct id id, char text[ID_TEXT_MAX])
     char *digits;
 
     assert(used > 0 && used <= 8);
-    memcpy(text, prefix, used);
+    memcpy(text, prefix, used + 1);
     text[used] = '_';
     digits = text + used + 1;
     /* 26 digits of 5 bits are 130 bits: the first holds only 3, and one lies

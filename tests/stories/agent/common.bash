@@ -39,10 +39,11 @@ start() {
     disown
 }
 
-# A process that only its parent has not looked after yet does not live.
+# A process that only its parent has not looked after yet does not live; while
+# one of its threads does, it still has its files and their locks.
 lives() {
     kill -0 "$1" 2>/dev/null &&
-        ! grep -q '^State:.Z' "/proc/$1/status" 2>/dev/null
+        cat "/proc/$1/task/"*/status 2>/dev/null | grep -q '^State:.[^ZX]'
 }
 
 is_over() { ! lives "$1"; }

@@ -55,7 +55,7 @@ is_attempt() { [ "$(workload "$1" attempt)" = "$2" ]; }
 }
 
 @test "work that may be restarted begins again in a new attempt" {
-    runs again --restarts 1
+    runs again --restarts 1 --grace 1s
     clean_runner
     begin_runner
     WITHIN=60 soon is_state again running
