@@ -298,7 +298,59 @@ gives_way(const struct look *look, struct ref nominee)
            own != NULL && (theirs == NULL || theirs->value < own->value);
 }
 
-/* What the workload gets when a nominee's parts count as its own. */
+/* Time alone will have something else to say then. */
+static void
+look_again(struct look *look, int64_t at_ms)
+{
+    struct outlook *outlook = look->outlook;
+
+    if (at_ms != TIMELINE_NEVER &&
+        (outlook->due_ms == 0 || at_ms < outlook->due_ms))
+        outlook->due_ms = at_ms;
+}
+
+/* Whom a booking bars depends on its owner's right, which wakes by itself when
+ * it is its tenant's alone (queue_booker.c), and on the time: more and more of
+ * them as it passes. */
+static void
+look_at_bars(struct look *look)
+{
+    int64_t now_ms = look->estate->now_ms;
+    int64_t next_ms = look->bars.next_ms;
+
+    look->outlook->abroad |= look->bars.rights &&
+                             booking_concerns_all(look->estate->world);
+    if (next_ms < now_ms + EVALUATE_LOOK_MS)
+        next_ms = now_ms + EVALUATE_LOOK_MS;
+    if (next_ms != TIMELINE_NEVER)
+        look_again(look, next_ms);
+}
+
+/* Right, bookings that bar it and limits, as they are without a bar yet: bars
+ * it, and looks at each pool. */
+static void
+look_at_all(struct look *look)
+{
+    struct estate *estate = look->estate;
+
+    look->right = queue_right(estate, look->workload);
+    booking_bars(estate, look->workload, look->right, false, look->arena,
+                 &look->bars);
+    look_at_bars(look);
+    booking_bar(estate, &look->bars, 1);
+    look_ahead(look);
+    look->any_open = false;
+    for (size_t i = 0; i < look->count; i++) {
+        struct option *at = &look->options[i];
+
+        *at = (struct option){ .pool = at->pool,
+                               .alternative = at->alternative };
+        look_at_pool(look, at);
+    }
+}
+
+/* What the workload gets when a nominee's parts count as its own: its right is
+ * another then, and with it what is booked before it. */
 static bool
 try_from(struct look *look, struct ref nominee,
          struct evaluation *evaluation)
@@ -307,15 +359,9 @@ try_from(struct look *look, struct ref nominee,
     struct option *option;
     bool found = false;
 
+    booking_bar(look->estate, &look->bars, -1);
     estate_own(look->estate, nominee, true);
-    look_ahead(look);
-    for (size_t i = 0; i < look->count; i++) {
-        struct option *at = &look->options[i];
-
-        *at = (struct option){ .pool = at->pool,
-                               .alternative = at->alternative };
-        look_at_pool(look, at);
-    }
+    look_at_all(look);
     if (find_now(look, evaluation)) {
         found = true;
     } else if ((option = find_soon(look, &placement)) != NULL &&
@@ -326,8 +372,13 @@ try_from(struct look *look, struct ref nominee,
         evaluation->plan = (struct reclaim_plan){ .placement = placement };
         found = true;
     }
+    if (found) {
+        evaluation->from = nominee;
+        evaluation->right = look->right;
+    }
+    booking_bar(look->estate, &look->bars, -1);
     estate_own(look->estate, nominee, false);
-    evaluation->from = found ? nominee : (struct ref){ 0 };
+    look_at_all(look);
     return found;
 }
 
@@ -579,17 +630,6 @@ evaluate_pools(struct look *look, struct evaluation *evaluation)
     (void)find_transfer(look, evaluation);
 }
 
-/* Time alone will have something else to say then. */
-static void
-look_again(struct look *look, int64_t at_ms)
-{
-    struct outlook *outlook = look->outlook;
-
-    if (at_ms != TIMELINE_NEVER &&
-        (outlook->due_ms == 0 || at_ms < outlook->due_ms))
-        outlook->due_ms = at_ms;
-}
-
 /* What is counted by the month changes by itself, and with all that is
  * metered; a limit that is raised for a time falls by itself. */
 static void
@@ -650,23 +690,6 @@ look_out(struct look *look)
         outlook->limits = true;
 }
 
-/* Whom a booking bars depends on its owner's right, which wakes by itself when
- * it is its tenant's alone (queue_booker.c), and on the time: more and more of
- * them as it passes. */
-static void
-look_at_bars(struct look *look)
-{
-    int64_t now_ms = look->estate->now_ms;
-    int64_t next_ms = look->bars.next_ms;
-
-    look->outlook->abroad |= look->bars.rights &&
-                             booking_concerns_all(look->estate->world);
-    if (next_ms < now_ms + EVALUATE_LOOK_MS)
-        next_ms = now_ms + EVALUATE_LOOK_MS;
-    if (next_ms != TIMELINE_NEVER)
-        look_again(look, next_ms);
-}
-
 /* Any of its classes; those that it does not are closed from here on. */
 static bool
 policy_allows(struct look *look, struct verdict *verdict)
@@ -714,8 +737,7 @@ evaluate_workload(struct gate *gate, struct estate *estate,
         return;
     }
     estate_own(estate, self, true);
-    look.right = queue_right(estate, workload);
-    evaluation_out->right = look.right;
+    look.right = evaluation_out->right = queue_right(estate, workload);
     booking_bars(estate, workload, look.right, false, look.arena, &look.bars);
     look_at_bars(&look);
     booking_bar(estate, &look.bars, 1);

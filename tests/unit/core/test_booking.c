@@ -247,6 +247,101 @@ loans_on_two_booked_starts_are_called_in_together_S52(void **state)
     scene_teardown(&s.scene);
 }
 
+static void
+guarantee(struct stage *s, struct ref tenant, int64_t cards)
+{
+    scene_edit(&s->scene, changes, quota,
+               world_first_child(s->scene.world, KIND_QUOTA, tenant));
+
+    quota->guaranteed = CARDS(cards);
+    scene_apply(&s->scene, changes);
+}
+
+/* Books the cards for a workload, without a time. */
+static void
+book(struct stage *s, struct ref workload, struct ref pool,
+     const struct ref *cards, size_t count)
+{
+    struct changes *changes = scene_begin(&s->scene);
+
+    for (size_t i = 0; i < count; i++) {
+        struct booking *booking =
+            change_create(changes, KIND_BOOKING, workload, "");
+
+        booking->pool = pool;
+        booking->card = cards[i];
+        booking->milli = 1000;
+    }
+    scene_apply(&s->scene, changes);
+}
+
+/* Two of four cards are being cleaned.  One is kept for work of a, whose
+ * guarantee is 2; the other is booked by work of b, within its guarantee.
+ * Urgent work of a needs two: beside the nominee it would be burst, which may
+ * borrow what is booked; in its place it is within the guarantee and may not.
+ * So the nomination stays where it is. */
+static void
+a_nomination_is_not_taken_over_with_another_right(void **state)
+{
+    struct stage s;
+    struct ref pool, node, c, leaves, nominee, booked, urgent, cards[2];
+    struct job job = { 0 };
+
+    (void)state;
+    setup(&s, 0, 0);
+    guarantee(&s, s.a, 2);
+    guarantee(&s, s.b, 4);
+    pool = scene_pool(&s.scene, "q");
+    node = scene_node(&s.scene, pool, "n2", 4, "h100");
+    job = (struct job){ .class = s.two, .pool = pool };
+    c = scene_tenant(&s.scene, "c");
+    (void)scene_quota(&s.scene, c, DIMENSION_CARDS, 0, CARDS(2));
+    job.project = scene_project(&s.scene, c, "pc");
+    leaves = scene_running(&s.scene, job);
+    job.project = s.pb;
+    job.fixed = true;
+    (void)scene_running(&s.scene, job);
+    scene_exit(&s.scene, leaves, 0);
+    scene_release(&s.scene, leaves);
+    job = (struct job){ s.pa, .class = s.one, .pool = pool };
+    job.priority = scene_priority(&s.scene, "low", 1);
+    nominee = scene_submit(&s.scene, job);
+    scene_run(&s.scene);
+    cards[0] = world_hold(s.scene.world,
+                          world_first_child(s.scene.world, KIND_HOLD,
+                                            nominee))
+                   ->card;
+    for (int i = 0; i < 4; i++) {
+        struct ref card = scene_card_of(&s.scene, node, i);
+
+        if (world_card(s.scene.world, card)->used_milli > 0)
+            cards[1] = card;
+    }
+    for (int i = 0; i < 4; i++) {
+        struct ref card = scene_card_of(&s.scene, node, i);
+
+        if (world_card(s.scene.world, card)->used_milli == 0 &&
+            !ref_equal(card, cards[0]))
+            cards[0] = card;
+    }
+    booked = scene_submit(
+        &s.scene, (struct job){ s.pb, .class = s.two, .pool = pool });
+    book(&s, booked, pool, cards, 2);
+    scene_run(&s.scene);
+    assert_int_equal(scene_state(&s.scene, booked), WORKLOAD_QUEUED);
+    job.class = s.two;
+    job.priority = scene_priority(&s.scene, "urgent", 9);
+    urgent = scene_submit(&s.scene, job);
+    scene_run(&s.scene);
+    assert_int_equal(scene_state(&s.scene, urgent), WORKLOAD_QUEUED);
+    assert_false(ref_is_none(
+        world_first_child(s.scene.world, KIND_HOLD, nominee)));
+    assert_true(ref_is_none(
+        world_first_child(s.scene.world, KIND_HOLD, urgent)));
+    assert_true(booking_has_place(s.scene.world, booked));
+    scene_teardown(&s.scene);
+}
+
 /* A booking in pool p concerns whoever may run there; all where the platform
  * has quotas. */
 static void
@@ -300,6 +395,7 @@ main(void)
         cmocka_unit_test(a_booked_start_is_not_delayed_S52),
         cmocka_unit_test(
             loans_on_two_booked_starts_are_called_in_together_S52),
+        cmocka_unit_test(a_nomination_is_not_taken_over_with_another_right),
         cmocka_unit_test(bookings_concern_their_pools),
     };
 
