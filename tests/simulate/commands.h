@@ -270,6 +270,10 @@ command_body(struct play *play, enum kind kind, bool create)
         json_decref(body);
         return command_reservation(play);
     }
+    if (kind == KIND_PRIORITY && !create && chance(play, 30)) {
+        (void)json_object_set_new(body, "approval", json_true());
+        return body;
+    }
     if (kind == KIND_REQUEST && chance(play, 70)) {
         json_decref(body);
         return command_wish(play);
