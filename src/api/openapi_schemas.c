@@ -77,6 +77,54 @@ openapi_add_property(json_t *properties, const char *name, json_t *schema,
     json_object_set_new(properties, name, schema);
 }
 
+/* A workload's document, as core/manifest.h takes it; it is shown with the
+ * ids of volumes. */
+static json_t *
+spec_schema(void)
+{
+    return openapi_answer_schema(
+        "{'type':'object','required':['command'],'properties':{"
+        "'command':{'type':'array','minItems':1,'items':{'type':'string'}},"
+        "'env':{'type':'object','additionalProperties':{'type':'string'}},"
+        "'workdir':{'type':'string'},"
+        "'volumes':{'type':'array','items':{'type':'object',"
+        "'required':['volume','path'],'properties':{"
+        "'volume':{'type':'string','description':'id or name'},"
+        "'path':{'type':'string'},'read_only':{'type':'boolean'}}}},"
+        "'ports':{'type':'array','items':{'type':'object',"
+        "'required':['name','port'],'properties':{"
+        "'name':{'type':'string'},"
+        "'port':{'type':'integer','minimum':1,'maximum':65535}}}},"
+        "'checkpoint':{'type':'string','description':'path on a volume that "
+        "can be written'},"
+        "'requires':{'type':'object','description':'least versions of what "
+        "node or card say','additionalProperties':{'type':'string'}},"
+        "'topology':{'type':'object','required':['level'],'description':"
+        "'all instances together','properties':{"
+        "'level':{'enum':['pool','leaf','node','island']},"
+        "'mode':{'enum':['required','preferred']}}},"
+        "'spread':{'type':'object','required':['level'],'description':"
+        "'at most so many instances at one place','properties':{"
+        "'level':{'enum':['node','leaf']},"
+        "'most':{'type':'integer','minimum':1},"
+        "'mode':{'enum':['required','preferred']}}}}}");
+}
+
+static void
+add_field(json_t *properties, enum kind kind, const struct field *field,
+          bool shown)
+{
+    bool is_spec = kind == KIND_WORKLOAD && strcmp(field->name, "spec") == 0;
+    json_t *schema =
+        !is_spec ? field_schema(field)
+        : shown  ? openapi_answer_schema(
+                      "{'anyOf':[{'$ref':'#/components/schemas/spec'},"
+                       "{'type':'null'}]}")
+                 : openapi_answer_schema(
+                      "{'$ref':'#/components/schemas/spec'}");
+    openapi_add_property(properties, field->name, schema, field->help);
+}
+
 /* What every object begins with (core/object.h). */
 static void
 add_head(json_t *properties)
@@ -131,8 +179,7 @@ openapi_object_schema(enum kind kind)
     for (size_t i = 0; i < schema->field_count; i++) {
         const struct field *field = &schema->fields[i];
         if (!(field->flags & FIELD_SECRET))
-            openapi_add_property(properties, field->name, field_schema(field),
-                                 field->help);
+            add_field(properties, kind, field, true);
     }
     add_derived(properties, kind);
     return json_pack("{s:s, s:s, s:o}", "type", "object", "description",
@@ -177,8 +224,7 @@ openapi_body_schema(enum kind kind, unsigned flag)
         const struct field *field = &schema->fields[i];
         if (!(field->flags & flag))
             continue;
-        openapi_add_property(properties, field->name, field_schema(field),
-                             field->help);
+        add_field(properties, kind, field, false);
         if (flag == FIELD_CREATE && (field->flags & FIELD_REQUIRED))
             json_array_append_new(required, json_string(field->name));
     }
@@ -282,6 +328,7 @@ openapi_schemas(void)
         if (is_shown((enum kind)kind))
             json_object_set_new(schemas, schema_get((enum kind)kind)->name,
                                 shown_schema((enum kind)kind));
+    json_object_set_new(schemas, "spec", spec_schema());
     json_object_set_new(schemas, "problem", problem_schema());
     json_object_set_new(schemas, "trial", trial_schema());
     return schemas;

@@ -15,8 +15,8 @@
 json_t *openapi_object_schema(enum kind kind);
 /* What a client may send: flag is FIELD_CREATE or FIELD_UPDATE. */
 json_t *openapi_body_schema(enum kind kind, unsigned flag);
-/* The document's components: every kind that some route shows, problems and
- * trials. */
+/* The document's components: every kind that some route shows, problems,
+ * trials, and the document of a workload. */
 json_t *openapi_schemas(void);
 /* Takes the schema over; help may be NULL. */
 void openapi_add_property(json_t *properties, const char *name, json_t *schema,

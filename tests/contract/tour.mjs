@@ -65,7 +65,7 @@ function value(name, raw) {
   if (types.includes("integer")) return Math.max(schema.minimum ?? 1, 1);
   if (types.includes("boolean")) return true;
   if (types.includes("array")) return schema.items?.enum ? [schema.items.enum[0]] : ["project.get"];
-  if (types.includes("object")) return {};
+  if (types.includes("object")) return Object.fromEntries((schema.required ?? []).map((each) => [each, value(each, schema.properties[each])]));
   if (schema.format === "date-time") return "2031-01-01T00:00:00Z";
   return "text";
 }

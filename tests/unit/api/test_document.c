@@ -48,6 +48,9 @@ put_elastic(struct changes *changes)
     struct workload *work = change_update(
         changes,
         estate_ref(changes->world, &estate.vision, KIND_WORKLOAD));
+    struct card *card = change_update(
+        changes, estate_ref(changes->world, &estate.vision, KIND_CARD));
+    memcpy(card->driver, "580", sizeof "580");
     work->instances_max = 3;
     work->instances_now = 1;
     work->min_accel_memory_mib = MEMORY_MIB;
@@ -126,13 +129,13 @@ tear_down(void **state)
 
 /* The answer, which the document describes below `route`, or fails. */
 static json_t *
-described(const char *method, const char *path, const char *body,
-          const char *route)
+described_to(const char *token, const char *method, const char *path,
+             const char *body, const char *route)
 {
     bool get = strcmp(method, "GET") == 0;
     scoped_buffer differences = {0};
     json_t *answer =
-        ask(&estate.place, estate.place.root, method, path, body, 200);
+        ask(&estate.place, token, method, path, body, 200);
     document_compare(document,
                      document_content(
                          document_operation(document, get ? "get" : "post",
@@ -142,6 +145,13 @@ described(const char *method, const char *path, const char *body,
     if (differences.size > 0)
         fail_msg("%s %s: %s", method, path, buffer_text(&differences));
     return answer;
+}
+
+static json_t *
+described(const char *method, const char *path, const char *body,
+          const char *route)
+{
+    return described_to(estate.place.root, method, path, body, route);
 }
 
 static const char *
@@ -292,7 +302,12 @@ a_backup_is_bytes(void **state)
         "application/octet-stream"));
 }
 
-/* A class may be given in three ways; one is enough, none is not. */
+#define SPEC "{\"command\":[\"x\"]}"
+#define WITH(member)                                                          \
+    "{\"class\":\"a\",\"image\":\"x\",\"spec\":{\"command\":[\"x\"]," member "}}"
+
+/* A class may be given in three ways; one is enough, none is not.  What is
+ * below spec is described as well. */
 static void
 a_submission_names_its_class_in_one_of_three_ways(void **state)
 {
@@ -301,12 +316,21 @@ a_submission_names_its_class_in_one_of_three_ways(void **state)
         const char *body;
         bool fits;
     } cases[] = {
-        {"{\"class\":\"a\",\"image\":\"x\",\"spec\":{}}", true},
-        {"{\"classes\":[\"a\"],\"image\":\"x\",\"spec\":{}}", true},
-        {"{\"min_accel_memory_mib\":9,\"image\":\"x\",\"spec\":{}}", true},
-        {"{\"image\":\"x\",\"spec\":{}}", false},
-        {"{\"class\":\"a\",\"spec\":{}}", false},
-        {"{\"class\":\"a\",\"image\":\"x\",\"spec\":{},\"clas\":1}", false},
+        {"{\"class\":\"a\",\"image\":\"x\",\"spec\":" SPEC "}", true},
+        {"{\"classes\":[\"a\"],\"image\":\"x\",\"spec\":" SPEC "}", true},
+        {"{\"min_accel_memory_mib\":9,\"image\":\"x\",\"spec\":" SPEC "}",
+         true},
+        {"{\"image\":\"x\",\"spec\":" SPEC "}", false},
+        {"{\"class\":\"a\",\"spec\":" SPEC "}", false},
+        {"{\"class\":\"a\",\"image\":\"x\",\"spec\":" SPEC ",\"clas\":1}",
+         false},
+        {"{\"class\":\"a\",\"image\":\"x\",\"spec\":{}}", false},
+        {WITH("\"spread\":{\"level\":\"node\",\"most\":2}"), true},
+        {WITH("\"spread\":{\"level\":\"island\"}"), false},
+        {WITH("\"requires\":{\"driver\":\"550\"}"), true},
+        {WITH("\"requires\":{\"driver\":550}"), false},
+        {WITH("\"topology\":{\"level\":\"leaf\"}"), true},
+        {WITH("\"spred\":{\"level\":\"node\"}"), false},
     };
     const json_t *content = json_object_get(
         json_object_get(document_operation(document, "post", WORKLOADS),
@@ -321,6 +345,27 @@ a_submission_names_its_class_in_one_of_three_ways(void **state)
         if ((out.size == 0) != cases[i].fits)
             fail_msg("%s: %s", cases[i].body, buffer_text(&out));
     }
+}
+
+static void
+a_submission_is_shown_as_it_is_described(void **state)
+{
+    (void)state;
+    char *dev = join(&estate.place, "vision", "dev", WORK, "developer");
+    tell(&estate.place, dev, "POST", WORK "/workloads",
+         "{\"name\":\"full\",\"class\":\"vision\",\"image\":\"x\","
+         "\"memory_mib\":1,\"cpu_milli\":1,\"instances\":1,"
+         "\"spec\":{\"command\":[\"x\",\"\"],\"env\":{\"A\":\"\"},"
+         "\"workdir\":\"/w\",\"ports\":[{\"name\":\"p\",\"port\":65535}],"
+         "\"volumes\":[{\"volume\":\"data\",\"path\":\"/d\"}],"
+         "\"checkpoint\":\"/d/c\",\"topology\":{\"level\":\"node\"},"
+         "\"spread\":{\"level\":\"leaf\",\"most\":2,\"mode\":\"preferred\"},"
+         "\"requires\":{\"driver\":\"5\"}}}",
+         201);
+    scoped_json work = described_to(dev, "GET", WORK "/workloads/full", NULL,
+                                    WORKLOADS "/{workload}");
+    assert_int_equal(json_object_size(json_object_get(work, "spec")), 9);
+    free(dev);
 }
 
 /* What costs much may be refused for a while; the answer says how long. */
@@ -362,6 +407,7 @@ main(void)
         cmocka_unit_test(moves_and_forecasts_are_described),
         cmocka_unit_test(a_backup_is_bytes),
         cmocka_unit_test(a_submission_names_its_class_in_one_of_three_ways),
+        cmocka_unit_test(a_submission_is_shown_as_it_is_described),
         cmocka_unit_test(a_refusal_for_its_cost_says_when_to_ask_again),
         cmocka_unit_test(what_is_decided_after_a_restore_is_described),
     };
