@@ -242,6 +242,8 @@ is_concerned(const struct group *group, const struct estate_pulse *old,
            (new->leaving != old->leaving && outlook->limits);
 }
 
+/* What is metered is rounded and may make a share earlier by a step: who is
+ * ready is put into its place. */
 static bool
 is_asked(const struct round *round, const struct group *group)
 {
@@ -252,7 +254,8 @@ is_asked(const struct round *round, const struct group *group)
            (errand->started && group->outlook.claims) ||
            ((errand->started || errand->nominated) &&
             group->entry.priority > errand->priority) ||
-           (errand->metered && group->outlook.timed);
+           (errand->metered &&
+            (group->outlook.timed || group->ready != QUEUE_NONE));
 }
 
 static bool

@@ -4,6 +4,7 @@
 #include "core/booking.h"
 #include "core/month.h"
 #include "core/queue.h"
+#include "core/usage.h"
 
 /* What wakes waiting work besides places and limits.  scene_run compares with
  * an evaluation of all that waits. */
@@ -437,6 +438,92 @@ a_claim_is_held_parts_when_its_limit_will_have_room(void **state)
     scene_teardown(scene);
 }
 
+/* --- the order of who is ready --- */
+
+struct ordered {
+    struct arena *arena;
+    struct estate *estate;
+    struct queue *queue;
+    uint64_t position; /* in the trail */
+};
+
+static struct ref
+first_ready(struct ordered *o, const struct scene *scene)
+{
+    const struct world *world = scene->world;
+
+    for (; o->position < trail_end(world); o->position++) {
+        estate_note(o->estate, trail_at(world, o->position));
+        queue_note(o->queue, trail_at(world, o->position));
+    }
+    assert_true(estate_settle(o->estate, scene->now_ms));
+    assert_true(queue_settle(o->queue, o->estate));
+    return queue_first(o->queue, o->estate)->entry.workload;
+}
+
+/* Meters the first card's work and writes what its user has had. */
+static void
+meter(struct stage *s, int tenant, int64_t cards)
+{
+    struct scene *scene = &s->scene;
+    struct changes *changes;
+
+    scene_wait(scene, 60000);
+    changes = scene_begin(scene);
+    for (int i = 0; i < 4; i++) {
+        struct ref card = scene_card_of(scene, s->node, i);
+        struct ref binding = { 0 };
+
+        world_each_index(scene->world, KIND_BINDING, 0, card, ref)
+            binding = ref;
+        if (ref_equal(world_binding(scene->world, binding)->project,
+                      s->projects[tenant]))
+            usage_cut(changes, card);
+    }
+    for (size_t i = 0; i < changes->count; i++)
+        if (changes->list[i].image != NULL &&
+            ((struct object *)changes->list[i].image)->self.kind ==
+                KIND_RECENT)
+            ((struct recent *)changes->list[i].image)->cards = cards;
+    scene_apply(scene, changes);
+}
+
+/* Metering rounds what a tenant had; here a has nothing at all any more, after
+ * 278 card-hours.  Its work is ready meanwhile and goes before that of b, whose
+ * three cards run. */
+static void
+ready_work_moves_up_when_its_tenant_is_metered_less(void **state)
+{
+    struct stage s;
+    struct scene *scene = &s.scene;
+    struct ordered o = { .arena = arena_new() };
+    struct ref waiting[2];
+
+    (void)state;
+    stage_setup(&s);
+    {
+        scene_edit(scene, changes, platform, scene->platform);
+        platform->share_half_life_ms = HOUR_MS;
+        scene_apply(scene, changes);
+    }
+    for (int i = 0; i < 2; i++)
+        scene_quota(scene, s.tenants[i], DIMENSION_CARDS, 0, CARDS(4));
+    for (int i = 0; i < 4; i++)
+        (void)scene_running(scene, job_of(&s, i > 0));
+    meter(&s, 0, INT64_C(1000000000000));
+    for (int i = 0; i < 2; i++)
+        waiting[i] = scene_submit(scene, job_of(&s, i));
+    o.estate = estate_begin(o.arena, scene->world, scene->now_ms, NULL);
+    o.queue = queue_new(o.arena, scene->world);
+    o.position = trail_end(scene->world);
+    assert_true(ref_equal(first_ready(&o, scene), waiting[1]));
+    meter(&s, 0, 0);
+    assert_true(ref_equal(first_ready(&o, scene), waiting[0]));
+    queue_free(o.queue);
+    arena_free(o.arena);
+    scene_teardown(scene);
+}
+
 int
 main(void)
 {
@@ -454,6 +541,7 @@ main(void)
         cmocka_unit_test(another_right_of_booked_work_wakes_whom_it_keeps_away),
         cmocka_unit_test(a_limit_of_the_platform_wakes_whoever_waits_for_it),
         cmocka_unit_test(a_booking_wakes_those_whom_it_concerns_alone_S52),
+        cmocka_unit_test(ready_work_moves_up_when_its_tenant_is_metered_less),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
