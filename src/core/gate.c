@@ -309,18 +309,18 @@ fill_shape(const struct gate *gate, const struct workload *workload,
 {
     const struct spread *spread = &shape->spread;
     const struct class *class = world_class(gate->world, workload->class);
-    int64_t most = workload->instances, apart;
+    struct place_amount amount = { workload->instances, workload->cpu_milli,
+                                   workload->memory_mib, needs, count };
+    int64_t apart;
 
     if (spread->required && spread->level == TOPOLOGY_NODE &&
-        spread->most < most)
-        most = spread->most;
-    (void)place_shape(gate->world, shape->pool, class, shape->level, most,
-                      workload->cpu_milli, workload->memory_mib, needs, count,
+        spread->most < amount.instances)
+        amount.instances = spread->most;
+    (void)place_shape(gate->world, shape->pool, class, shape->level, &amount,
                       &shape->capacity, &shape->least_memory);
     if (spread->required && spread->level == TOPOLOGY_LEAF) {
-        apart = place_shape_apart(gate->world, shape->pool, class,
-                                  spread->most, workload->cpu_milli,
-                                  workload->memory_mib, needs, count);
+        amount.instances = spread->most;
+        apart = place_shape_apart(gate->world, shape->pool, class, &amount);
         if (apart < shape->capacity)
             shape->capacity = apart;
     }
@@ -394,13 +394,15 @@ say_incompatible(const struct gate *gate, const struct workload *workload,
     int64_t capacity, memory, missing, cards;
     uint64_t digest;
     size_t count = require_list(gate->world, workload, needs, &digest);
+    const struct place_amount amount = { workload->instances,
+                                         workload->cpu_milli,
+                                         workload->memory_mib, NULL, 0 };
     size_t hardest;
 
     if (count == 0 ||
         !place_shape(gate->world, pool, class,
-                     manifest_topology(workload->spec), workload->instances,
-                     workload->cpu_milli, workload->memory_mib, NULL, 0,
-                     &capacity, &memory))
+                     manifest_topology(workload->spec), &amount, &capacity,
+                     &memory))
         return false;
     hardest = hardest_need(gate, workload, pool, needs, count, &missing,
                            &cards);

@@ -122,16 +122,19 @@ bool place_matches(const struct class *class, const struct card *card);
  * needed?
  * capacity_out: instances that fit at most; least_memory_out: memory of the
  * smallest card that matches (0: none does). */
+struct place_amount {
+    int64_t instances, cpu_milli, memory_mib; /* the last two of each */
+    const struct need *needs;
+    size_t need_count;
+};
 bool place_shape(const struct world *world, struct ref pool,
                  const struct class *class, enum topology level,
-                 int64_t instances, int64_t cpu_milli, int64_t memory_mib,
-                 const struct need *needs, size_t need_count,
-                 int64_t *capacity_out, int64_t *least_memory_out);
-/* The same when at most `most` instances may be behind one leaf switch; a node
- * behind none stands for itself. */
+                 const struct place_amount *amount, int64_t *capacity_out,
+                 int64_t *least_memory_out);
+/* The same when at most so many instances may be behind one leaf switch; a
+ * node behind none stands for itself. */
 int64_t place_shape_apart(const struct world *world, struct ref pool,
-                          const struct class *class, int64_t most,
-                          int64_t cpu_milli, int64_t memory_mib,
-                          const struct need *needs, size_t need_count);
+                          const struct class *class,
+                          const struct place_amount *amount);
 
 #endif

@@ -30,7 +30,7 @@ enum place_index_answer {
 
 /* best_out: the site that takes all instances, ESTATE_NONE when none does. */
 enum place_index_answer
-place_index_find(const struct estate *estate,
+place_index_find(const struct estate *of,
                  const struct place_request *request, enum place_when when,
                  struct arena *arena, uint32_t *best_out,
                  struct place_tally *tally_out);

@@ -11,13 +11,6 @@ least(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
-/* What is asked for. */
-struct place_amount {
-    int64_t instances, cpu_milli, memory_mib;
-    const struct need *needs;
-    size_t need_count;
-};
-
 /* On the cards of a node, or only those of one of its islands. */
 static int64_t
 empty_fit(const struct world *world, struct ref node, const char *island,
@@ -164,12 +157,10 @@ types_fit(const struct world *world, struct ref pool,
 
 int64_t
 place_shape_apart(const struct world *world, struct ref pool,
-                  const struct class *class, int64_t most, int64_t cpu_milli,
-                  int64_t memory_mib, const struct need *needs,
-                  size_t need_count)
+                  const struct class *class,
+                  const struct place_amount *amount)
 {
-    const struct place_amount amount = { most, cpu_milli, memory_mib, needs,
-                                         need_count };
+    int64_t most = amount->instances;
     const struct node_leaf *leaves;
     const struct node_type *types;
     int64_t sum = 0, ignored = 0;
@@ -181,7 +172,7 @@ place_shape_apart(const struct world *world, struct ref pool,
         if (!ref_equal(leaves[i].pool, pool))
             continue;
         if (leaves[i].leaf != 0) {
-            sum += least(most, leaf_fit(world, &leaves[i], class, &amount,
+            sum += least(most, leaf_fit(world, &leaves[i], class, amount,
                                         &ignored));
             continue;
         }
@@ -189,7 +180,7 @@ place_shape_apart(const struct world *world, struct ref pool,
             const struct node_leaf_part *at = node_type_part(world, part);
 
             sum += at->count * node_fit(world, types[at->type].first, class,
-                                        TOPOLOGY_LEAF, &amount, &ignored);
+                                        TOPOLOGY_LEAF, amount, &ignored);
             part = at->next;
         }
     }
@@ -198,18 +189,14 @@ place_shape_apart(const struct world *world, struct ref pool,
 
 bool
 place_shape(const struct world *world, struct ref pool,
-            const struct class *class, enum topology level, int64_t instances,
-            int64_t cpu_milli, int64_t memory_mib, const struct need *needs,
-            size_t need_count, int64_t *capacity_out,
+            const struct class *class, enum topology level,
+            const struct place_amount *amount, int64_t *capacity_out,
             int64_t *least_memory_out)
 {
-    const struct place_amount amount = { instances, cpu_milli, memory_mib,
-                                         needs, need_count };
-
     *least_memory_out = 0;
     *capacity_out =
         level == TOPOLOGY_LEAF
-            ? best_leaf(world, pool, class, &amount, least_memory_out)
-            : types_fit(world, pool, class, level, &amount, least_memory_out);
-    return *capacity_out >= instances;
+            ? best_leaf(world, pool, class, amount, least_memory_out)
+            : types_fit(world, pool, class, level, amount, least_memory_out);
+    return *capacity_out >= amount->instances;
 }

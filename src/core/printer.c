@@ -179,7 +179,7 @@ put_quoted(char *at, const char *text)
     size_t size = strlen(text);
 
     *at = '"';
-    memcpy(at + 1, text, size);
+    memcpy(at + 1, text, size + 1);
     at[size + 1] = '"';
     return at + size + 2;
 }
@@ -322,7 +322,7 @@ static void
 add_short(struct job_of_writing *job, const struct field *field)
 {
     const void *at = field_at(field, job->object);
-    char *begin = buffer_room(job->out, SHORT_MAX), *end = begin;
+    char *begin = buffer_room(job->out, SHORT_MAX), *end;
 
     if (field->type == FIELD_INT)
         end = canon_int_at(begin, *(const int64_t *)at);

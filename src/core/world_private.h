@@ -148,7 +148,7 @@ int64_t pledge_of(const struct world *world, const struct object *owner,
 void recent_tally(struct world *world, enum kind kind, const void *object,
                   int sign);
 /* Finds the type of a node anew, that came, changed or is gone. */
-void node_type_renew(struct world *world, struct ref node);
+void node_type_renew(struct world *world, struct ref ref);
 /* Does a change of the node or card make it another type? */
 bool node_type_differs(enum kind kind, const void *old, const void *new);
 void node_type_copy(struct node_types *copy, const struct node_types *types);

@@ -314,9 +314,10 @@ static void
 compare(const struct world *world, const struct ask *ask)
 {
     int64_t capacity, memory, walked = walk_pool(world, ask);
+    const struct place_amount amount = { ask->instances, ask->cpu_milli,
+                                         ask->memory_mib, NULL, 0 };
     bool possible = place_shape(world, ask->pool, world_class(world, ask->class),
-                                ask->level, ask->instances, ask->cpu_milli,
-                                ask->memory_mib, NULL, 0, &capacity, &memory);
+                                ask->level, &amount, &capacity, &memory);
 
     assert_int_equal(capacity, walked);
     assert_int_equal(possible, walked >= ask->instances);
