@@ -37,6 +37,8 @@ image_is_nowhere(const struct world *world, const char *image)
     size_t size = (size_t)image_name_size(image);
     bool asked = false;
 
+    if (strcmp(image, IMAGE_OPEN) == 0)
+        return false;
     world_each(world, KIND_NODE, ref) {
         const struct node *node = world_node(world, ref);
 

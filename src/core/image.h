@@ -17,6 +17,8 @@ bool image_is_nowhere(const struct world *world, const char *image);
 #define IMAGE_HELP                                                            \
     "look at the name; an operator puts images into the nodes' image "        \
     "directory, and `bulkhead get nodes -o json` shows what they have"
+/* Stands for an image that a what-if leaves open: any node could have it. */
+#define IMAGE_OPEN "what-if"
 /* The bytes of the name in it. */
 int image_name_size(const char *image);
 

@@ -49,8 +49,8 @@ void reclaim_index_on(struct estate *estate);
 void reclaim_index_rank(struct run *run, const struct workload *workload,
                         const struct instance *instance);
 /* After a run was derived, and before it is derived anew. */
-void reclaim_index_add(struct estate *estate, uint32_t run);
-void reclaim_index_remove(struct estate *estate, uint32_t run);
+void reclaim_index_add(struct estate *estate, uint32_t number);
+void reclaim_index_remove(struct estate *estate, uint32_t number);
 /* The tenant's use, what of it is leaving, or a guarantee is another; none:
  * of all. */
 void reclaim_index_stale(struct estate *estate, struct ref tenant);
@@ -71,7 +71,7 @@ size_t reclaim_index_young(const struct estate *estate, int64_t from_ms,
                            const uint32_t **runs_out, size_t *count_out);
 
 /* Milli-card-ms since the last checkpoint that the platform saw. */
-int64_t reclaim_index_lost(const struct estate *estate, uint32_t run);
+int64_t reclaim_index_lost(const struct estate *estate, uint32_t number);
 
 /* Is it what one made anew would be?  For tests, after settling. */
 bool reclaim_index_is_true(const struct estate *estate);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "core/forecast.h"
+#include "core/image.h"
 #include "core/lifecycle.h"
 #include "core/object.h"
 #include "core/reason.h"
@@ -301,7 +302,7 @@ make_body(const struct whatif *whatif, const json_t *given)
                    whatif->tried_count + 1, world_seq(world));
     (void)json_object_set_new(body, "name", json_string(name));
     if (json_object_get(body, "image") == NULL)
-        (void)json_object_set_new(body, "image", json_string("what-if"));
+        (void)json_object_set_new(body, "image", json_string(IMAGE_OPEN));
     if (json_object_get(body, "spec") == NULL)
         (void)json_object_set_new(body, "spec",
                                   json_pack("{s:[s]}", "command", "what-if"));

@@ -45,7 +45,7 @@ struct node {
 
 /* Prepares the state directory, adopts what an earlier runner left running,
  * and removes what it left half made. */
-int node_open(struct node *node, const struct policy *policy,
+int node_open(struct node *node, const struct policy *given,
               struct error *err);
 void node_close(struct node *node);
 

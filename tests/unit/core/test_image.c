@@ -54,6 +54,7 @@ a_node_that_does_not_say_may_have_any(void **state)
     stage_setup(&s);
     (void)add_node(&s, "n1", "{\"images\":[\"base\"],\"kernel\":\"6\"}");
     assert_true(nowhere(&s, "other"));
+    assert_false(nowhere(&s, IMAGE_OPEN));
     (void)add_node(&s, "n2", "{\"kernel\":\"6\"}");
     assert_false(nowhere(&s, "other"));
     scene_teardown(&s.scene);
