@@ -305,14 +305,17 @@ objects_have_the_members_that_the_document_names(void **state)
         if (route->handle.read != objects_get || route->form != ROUTE_READ ||
             !fill_path(route, &estate.vision, &estate.vision, path))
             continue;
-        (void)snprintf(full, sizeof full, "=%s", path);
+        json_t *properties = json_object_get(
+            json_object_get(schemas, schema_get(route->kind)->name),
+            "properties");
+        (void)snprintf(full, sizeof full, "=%s%s", path,
+                       json_object_get(properties, "names") != NULL
+                           ? "?names=1"
+                           : "");
         if (client_send(&estate.place, estate.place.root, "GET", full,
                         NULL) != 200)
             continue;
         scoped_json shown = client_json(&estate.place);
-        json_t *properties = json_object_get(
-            json_object_get(schemas, schema_get(route->kind)->name),
-            "properties");
         const char *name;
         json_t *member;
         json_object_foreach (shown, name, member)

@@ -91,7 +91,7 @@ equal_nodes_of_a_pool_are_one_type(void **state)
     b = scene_pool(&scene, "b");
     assert_types(scene.world, 0, 0, 0);
     for (int i = 0; i < 3; i++) {
-        char name[8];
+        char name[16];
 
         (void)snprintf(name, sizeof(name), "n%d", i);
         (void)scene_node(&scene, a, name, 4, "h100");
@@ -165,7 +165,7 @@ nodes_behind_a_leaf_switch_are_counted_there(void **state)
     scene_setup(&scene);
     pool = scene_pool(&scene, "a");
     for (int i = 0; i < 4; i++) {
-        char name[8];
+        char name[16];
 
         (void)snprintf(name, sizeof(name), "n%d", i);
         nodes[i] = scene_node(&scene, pool, name, i == 3 ? 1 : 2, "h100");
