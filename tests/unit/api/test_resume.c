@@ -20,6 +20,8 @@ static void
 tune(struct api_options *options)
 {
     options->subject_max = 400;
+    /* A stream that its reader left counts until its next beat. */
+    options->streams_max = 4000;
 }
 
 static int
