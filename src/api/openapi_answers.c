@@ -100,6 +100,12 @@
 #define ORPHAN                                                                 \
     OBJECT("'node':" TEXT ",'instance':" TEXT ",'incarnation':" INT            \
            ",'state':" TEXT ",'cards':" LIST_OF(TEXT) ",'stop':" BOOL)
+#define HELD_LIST LIST_OF(HELD)
+#define ORPHAN_LIST LIST_OF(ORPHAN)
+#define RESTORED                                                               \
+    OBJECT("'restored_ms':" TIME_OR_NULL ",'observing':" BOOL                  \
+           ",'keys':" HELD_LIST ",'sessions':" HELD_LIST                       \
+           ",'orphans':" ORPHAN_LIST)
 #define ROOM OBJECT("'free':" INT ",'largest':" INT)
 #define MOVE                                                                   \
     OBJECT("'workload':" TEXT ",'name':" TEXT ",'project':" TEXT               \
@@ -138,9 +144,7 @@ static const struct openapi_answer answers[] = {
       0 },
     { "GET", "/backup", 200, "application/octet-stream", NULL, 0 },
     { "GET", "/restore", 200, JSON_TYPE,
-      OBJECT("'restored_ms':" TIME_OR_NULL ",'observing':" BOOL
-             ",'keys':" LIST_OF(HELD) ",'sessions':" LIST_OF(HELD)
-             ",'orphans':" LIST_OF(ORPHAN)),
+      RESTORED,
       0 },
     { "POST", "/restore/confirm", 200, JSON_TYPE,
       OBJECT("'observing':" BOOL), 0 },
