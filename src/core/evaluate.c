@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "core/evaluate.h"
+#include "core/evaluate_private.h"
 
 #include <string.h>
 
@@ -9,41 +9,6 @@
 #include "core/queue.h"
 #include "core/shortage.h"
 #include "core/timeline.h"
-
-/* One class that it may have, in one pool where it may run. */
-struct option {
-    struct ref pool;
-    size_t alternative;
-    bool open; /* it passes the gate now */
-    bool soon; /* it does when releases under way are done, or a release
-                  within its own limits could make it pass */
-    struct demand demand;
-    struct place_request request;
-    struct place_tally tally;
-};
-
-struct look {
-    struct gate *gate; /* what is used and promised to earlier ones */
-    struct ledger promised;
-    struct gate soon; /* the same, releases under way taken off */
-    struct ledger balance;
-    struct estate *estate;
-    struct arena *arena;
-    const struct workload *workload;
-    bool nominated, booked;
-    int64_t right;
-    struct booking_bars bars; /* bookings that it has to respect */
-    const struct workload *alternatives; /* it with each of its classes */
-    size_t alternative_count;
-    struct ref pools[GATE_POOLS_MAX];
-    size_t pool_count;
-    struct option *options; /* of the first class, of the second, ... */
-    size_t count;
-    /* of each alternative the nearest verdict of the gate; "": none yet */
-    struct verdict *closed;
-    struct outlook *outlook;
-    bool any_open;
-};
 
 /* What is promised now, and with the releases under way taken off it. */
 static void
@@ -130,9 +95,8 @@ look_at_pool(struct look *look, struct option *option)
         look->outlook->change = true;
 }
 
-/* Is there a place now, with the best class in the best pool that has one? */
-static bool
-find_now(struct look *look, struct evaluation *evaluation)
+bool
+evaluate_now(struct look *look, struct evaluation *evaluation)
 {
     for (size_t i = 0; i < look->count; i++) {
         struct option *option = &look->options[i];
@@ -155,9 +119,8 @@ find_now(struct look *look, struct evaluation *evaluation)
     return false;
 }
 
-/* Will there be a place when everything under way has given back? */
-static struct option *
-find_soon(struct look *look, struct placement *placement)
+struct option *
+evaluate_soon(struct look *look, struct placement *placement)
 {
     for (size_t i = 0; i < look->count; i++) {
         struct option *option = &look->options[i];
@@ -282,22 +245,6 @@ find_victims(struct look *look, struct evaluation *evaluation)
     return false;
 }
 
-/* Does this nomination have to give way to the workload: one of its own
- * tenant with a lower priority? */
-static bool
-gives_way(const struct look *look, struct ref nominee)
-{
-    const struct world *world = look->estate->world;
-    const struct workload *other = world_workload(world, nominee);
-    const struct priority *theirs = world_priority(world, other->priority);
-    const struct priority *own =
-        world_priority(world, look->workload->priority);
-
-    return !ref_equal(nominee, look->workload->object.self) &&
-           ref_equal(other->object.scope, look->workload->object.scope) &&
-           own != NULL && (theirs == NULL || theirs->value < own->value);
-}
-
 /* Time alone will have something else to say then. */
 static void
 look_again(struct look *look, int64_t at_ms)
@@ -326,10 +273,8 @@ look_at_bars(struct look *look)
         look_again(look, next_ms);
 }
 
-/* Right, bookings that bar it and limits, as they are without a bar yet: bars
- * it, and looks at each pool. */
-static void
-look_at_all(struct look *look)
+void
+evaluate_all(struct look *look)
 {
     struct estate *estate = look->estate;
 
@@ -347,81 +292,6 @@ look_at_all(struct look *look)
                                .alternative = at->alternative };
         look_at_pool(look, at);
     }
-}
-
-/* What the workload gets when a nominee's parts count as its own: its right is
- * another then, and with it what is booked before it. */
-static bool
-try_from(struct look *look, struct ref nominee,
-         struct evaluation *evaluation)
-{
-    struct placement placement;
-    struct option *option;
-    bool found = false;
-
-    booking_bar(look->estate, &look->bars, -1);
-    estate_own(look->estate, nominee, true);
-    look_at_all(look);
-    if (find_now(look, evaluation)) {
-        found = true;
-    } else if ((option = find_soon(look, &placement)) != NULL &&
-               option->demand.of[DIMENSION_CARDS] > 0) {
-        evaluation->act = ACT_NOMINATE;
-        evaluation->demand = option->demand;
-        evaluation->request = option->request;
-        evaluation->plan = (struct reclaim_plan){ .placement = placement };
-        found = true;
-    }
-    if (found) {
-        evaluation->from = nominee;
-        evaluation->right = look->right;
-    }
-    booking_bar(look->estate, &look->bars, -1);
-    estate_own(look->estate, nominee, false);
-    look_at_all(look);
-    return found;
-}
-
-/* The first nomination after this one, by its holds, that has to give way. */
-static struct ref
-next_nominee(const struct look *look, uint64_t after)
-{
-    const struct estate *estate = look->estate;
-    struct ref tenant = look->workload->object.scope, next = { 0 };
-    uint64_t best = UINT64_MAX;
-
-    for (uint32_t at = estate_first_held(estate, tenant); at != ESTATE_NONE;
-         at = estate->runs[at].next_held) {
-        const struct run *run = &estate->runs[at];
-        uint64_t seq = world_object(estate->world, run->first_hold)->seq;
-
-        if (seq <= after || seq >= best || !gives_way(look, run->workload))
-            continue;
-        best = seq;
-        next = run->workload;
-    }
-    return next;
-}
-
-/* A nomination moves to work that could preempt the nominee. */
-static bool
-find_transfer(struct look *look, struct evaluation *evaluation)
-{
-    const struct world *world = look->estate->world;
-    struct ref nominee = { 0 };
-    uint64_t after = 0;
-
-    /* Its own failed nomination ends first. */
-    if (look->nominated)
-        return false;
-    while (!ref_is_none(nominee = next_nominee(look, after))) {
-        if (try_from(look, nominee, evaluation))
-            return true;
-        after = world_object(world, world_first_child(world, KIND_HOLD,
-                                                      nominee))
-                    ->seq;
-    }
-    return false;
 }
 
 /* --- bookings --- */
@@ -612,10 +482,10 @@ evaluate_pools(struct look *look, struct evaluation *evaluation)
     list_options(look);
     for (size_t i = 0; i < look->count; i++)
         look_at_pool(look, &look->options[i]);
-    if (find_now(look, evaluation) || is_late(look))
+    if (evaluate_now(look, evaluation) || is_late(look))
         return;
     evaluation->act = ACT_WAIT;
-    option = find_soon(look, &placement);
+    option = evaluate_soon(look, &placement);
     if (is_late(look))
         return;
     if (option != NULL) {
@@ -627,7 +497,7 @@ evaluate_pools(struct look *look, struct evaluation *evaluation)
         is_late(look))
         return;
     say_wait(look, &evaluation->verdict);
-    (void)find_transfer(look, evaluation);
+    (void)evaluate_transfer(look, evaluation);
 }
 
 /* What is counted by the month changes by itself, and with all that is
