@@ -10,6 +10,7 @@
 
 #define TICK_MS 5000
 #define BEAT_MS 15000
+#define SWEEP_MS 100 /* least time between two looks at all */
 #define CHAINS 1024 /* of watchers by their scope; a power of two */
 /* Of the streams, those of one subject. */
 #define SUBJECT_SHARE 8
@@ -36,6 +37,7 @@ struct hub {
     struct watcher *at;      /* the next one of the chain that is due */
     size_t chain;            /* that chain, or the last one that was */
     bool again;              /* its mark */
+    int64_t swept_ms;
 
     struct watcher *slice[HUB_SLICE_MAX]; /* the running slice's own */
     size_t slice_count;
@@ -135,7 +137,8 @@ static void
 visit(struct hub *hub, struct loop *loop, struct watcher *watcher,
       int64_t now_ms)
 {
-    bool ended = stream_ended(watcher->stream);
+    bool ended = hub->again ? stream_left(watcher->stream)
+                            : stream_ended(watcher->stream);
     if (!ended && watcher->feed != NULL && !watcher->last) {
         watcher->feed(watcher, loop, hub->again);
         if (watcher->pending.size == 0 && now_ms - watcher->sent_ms > BEAT_MS)
@@ -342,19 +345,28 @@ hub_count(struct hub *hub)
 
 /* --- adding; with the list lock --- */
 
-/* Streams that ended and were not visited since hold no room. */
+/* Streams that ended and were not visited since hold no room: those of the
+ * owner, or all (NULL).  Whoever asks again and again while all is full does
+ * not make the world thread look at all again and again. */
 static void
-sweep(struct hub *hub)
+sweep(struct hub *hub, const struct id *owner)
 {
+    int64_t now_ms = clock_mono_ms();
+    if (owner == NULL && now_ms - hub->swept_ms < SWEEP_MS)
+        return;
+    if (owner == NULL)
+        hub->swept_ms = now_ms;
     for (size_t i = 0; i < CHAINS; i++)
         for (struct watcher *at = hub->chains[i], *next; at != NULL;
              at = next) {
             next = at->next;
-            if (!at->taken && stream_ended(at->stream))
+            if ((owner == NULL || id_equal(at->owner, *owner)) &&
+                stream_left(at->stream) && !at->taken)
                 drop(hub, at);
         }
 }
 
+/* Without those that have ended and only wait for the running slice. */
 static unsigned
 count_owned(const struct hub *hub, struct id owner)
 {
@@ -362,7 +374,7 @@ count_owned(const struct hub *hub, struct id owner)
     for (size_t i = 0; i < CHAINS; i++)
         for (const struct watcher *at = hub->chains[i]; at != NULL;
              at = at->next)
-            count += id_equal(at->owner, owner);
+            count += id_equal(at->owner, owner) && !stream_ended(at->stream);
     return count;
 }
 
@@ -371,8 +383,10 @@ check_room(struct hub *hub, struct id owner, struct error *err)
 {
     unsigned max = hub->api->options.streams_max;
     unsigned share = max / SUBJECT_SHARE == 0 ? 1 : max / SUBJECT_SHARE;
-    if (hub_count(hub) >= max || *owners_of(hub, owner) >= share)
-        sweep(hub);
+    if (*owners_of(hub, owner) >= share)
+        sweep(hub, &owner);
+    if (hub_count(hub) >= max)
+        sweep(hub, NULL);
     (void)pthread_mutex_lock(&hub->lock);
     bool full = hub->ended || hub->count >= max;
     (void)pthread_mutex_unlock(&hub->lock);

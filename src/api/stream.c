@@ -2,6 +2,7 @@
 #include "api/stream.h"
 
 #include <microhttpd.h>
+#include <poll.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
@@ -94,6 +95,36 @@ bool
 stream_ended(struct stream *stream)
 {
     (void)pthread_mutex_lock(&stream->lock);
+    bool ended = stream->closed;
+    (void)pthread_mutex_unlock(&stream->lock);
+    return ended;
+}
+
+/* With the lock held. */
+static bool
+client_is_gone(const struct stream *stream)
+{
+    const union MHD_ConnectionInfo *info;
+    struct pollfd at = {.events = POLLRDHUP};
+
+    if (stream->connection == NULL)
+        return false;
+    info = MHD_get_connection_info(stream->connection,
+                                   MHD_CONNECTION_INFO_CONNECTION_FD);
+    if (info == NULL)
+        return false;
+    at.fd = info->connect_fd;
+    return poll(&at, 1, 0) == 1;
+}
+
+bool
+stream_left(struct stream *stream)
+{
+    (void)pthread_mutex_lock(&stream->lock);
+    if (!stream->closed && client_is_gone(stream)) {
+        stream->closed = true;
+        wake(stream);
+    }
     bool ended = stream->closed;
     (void)pthread_mutex_unlock(&stream->lock);
     return ended;

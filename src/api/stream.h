@@ -31,6 +31,9 @@ bool stream_add(struct stream *stream, const void *bytes, size_t size);
 void stream_close(struct stream *stream);
 /* Nobody reads any more. */
 bool stream_ended(struct stream *stream);
+/* The same; also looks whether the client has left since (a system call):
+ * a connection that has nothing to send does not notice by itself. */
+bool stream_left(struct stream *stream);
 
 /* A response that sends what is added. */
 struct MHD_Response *stream_response(struct stream *stream);

@@ -20,8 +20,9 @@ static void
 tune(struct api_options *options)
 {
     options->subject_max = 400;
-    /* A stream that its reader left counts until its next beat. */
-    options->streams_max = 4000;
+    /* An eighth is what one may have: streams that their readers left must
+     * make room. */
+    options->streams_max = 8 * 2 * READERS;
 }
 
 static int
