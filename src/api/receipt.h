@@ -6,7 +6,8 @@
 
 /*
  * Was this command given before?  An Idempotency-Key belongs to one subject
- * and one route.  Its answer is kept with the change, for 24 h; a repetition
+ * and one route.  Its answer is kept with the change, for 24 h (EXECUTE_RECEIPTS
+ * says how many); a repetition
  * gets it again and changes nothing.  A repetition that comes while the first
  * waits for the disk waits for the same commit, since the receipt is in the
  * world already.  Secrets are not kept: a repetition shows none.

@@ -387,12 +387,36 @@ execute_anonymous(struct loop *loop, const struct request *request,
     (void)journal_admit(loop->journal, &refusal, loop->clock.now_ms);
 }
 
+/* The answer that gives way to one more of the subject, or none.  Answers
+ * are kept in memory: so many of one subject, so many of all.  When all is
+ * full a subject with few is spared, whoever else kept many. */
+static struct ref
+receipt_to_drop(const struct world *world, struct ref subject,
+                int64_t *number)
+{
+    struct ref oldest = world_first_child(world, KIND_RECEIPT, subject);
+    const struct receipt *first = world_receipt(world, oldest);
+    const struct receipt *last = world_receipt(
+        world, world_last_child(world, KIND_RECEIPT, subject));
+    int64_t kept = first != NULL ? last->number - first->number + 1 : 0;
+
+    *number = last != NULL ? last->number + 1 : 1;
+    if (kept >= EXECUTE_RECEIPTS_OF_ONE)
+        return oldest;
+    if (world_count(world, KIND_RECEIPT) < EXECUTE_RECEIPTS)
+        return (struct ref){ 0 };
+    return kept >= EXECUTE_RECEIPTS_SPARED ? oldest
+                                           : world_first(world, KIND_RECEIPT);
+}
+
 void
 execute_receipt(struct loop *loop, struct arena *arena, struct ref subject,
                 const uint8_t key[32], const uint8_t digest[32], int status,
                 const char *answer)
 {
     struct changes *changes = loop_changes(loop, arena);
+    int64_t number;
+    struct ref drop = receipt_to_drop(loop->world, subject, &number);
     struct receipt *receipt =
         change_create(changes, KIND_RECEIPT, subject, "");
 
@@ -400,6 +424,9 @@ execute_receipt(struct loop *loop, struct arena *arena, struct ref subject,
     memcpy(receipt->digest, digest, sizeof(receipt->digest));
     receipt->status = status;
     receipt->expires_ms = changes->context.now_ms + RECEIPT_MS;
+    receipt->number = number;
     change_doc(changes, &receipt->answer, answer);
+    if (!ref_is_none(drop))
+        change_delete(changes, drop);
     loop_apply(loop, changes);
 }

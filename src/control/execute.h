@@ -74,8 +74,15 @@ int execute_deed(struct loop *loop, struct arena *arena,
 void execute_anonymous(struct loop *loop, const struct request *request,
                        const char *verb, const char *reason);
 
+/* How many answers are kept: of one subject (16,384), of all (131,072: about
+ * 180 MB), and of a subject before its own give way when all is full. */
+#define EXECUTE_RECEIPTS_OF_ONE 16384
+#define EXECUTE_RECEIPTS 131072
+#define EXECUTE_RECEIPTS_SPARED 256
+
 /* Keeps an answer for its Idempotency-Key (receipt.key) in the job's
- * transaction, for 24 h. */
+ * transaction, for 24 h or until it gives way to newer ones, the oldest
+ * first. */
 void execute_receipt(struct loop *loop, struct arena *arena,
                      struct ref subject, const uint8_t key[32],
                      const uint8_t digest[32], int status,

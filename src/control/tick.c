@@ -214,10 +214,14 @@ sweep(struct changes *changes, void *data, struct error *err)
     (void)data;
     (void)err;
     for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
-        world_each(changes->world, kinds[i], ref)
-            if (changes->count < SWEEP_MAX &&
-                is_over(changes->world, ref, now_ms))
+        world_each(changes->world, kinds[i], ref) {
+            bool over = is_over(changes->world, ref, now_ms);
+            if (over && changes->count < SWEEP_MAX)
                 change_delete(changes, ref);
+            /* Answers end in the order in which they were kept. */
+            else if (kinds[i] == KIND_RECEIPT)
+                break;
+        }
     return 0;
 }
 

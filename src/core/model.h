@@ -593,6 +593,7 @@ struct receipt { /* below the subject */
     int64_t status;     /* of the stored answer */
     struct blob *answer;
     int64_t expires_ms;
+    int64_t number; /* from 1, dense within the subject: the oldest goes first */
 };
 
 /* A producer of usage counters (a gateway, a node's agent) below the platform:

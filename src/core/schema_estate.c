@@ -192,6 +192,7 @@ static const struct field receipt_fields[] = {
     INT(receipt, status, 0, 100, 599, "HTTP status"),
     DOC(receipt, answer, FIELD_SECRET, "stored answer"),
     TIME(receipt, expires_ms, 0, "forgotten at"),
+    INT(receipt, number, 0, 0, INT64_MAX, "of the subject's answers"),
 };
 static const struct field source_fields[] = {
     AMOUNT(source, epoch, FIELD_PLATFORM, "count of its starts"),

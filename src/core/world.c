@@ -296,6 +296,14 @@ world_first_child(const struct world *world, enum kind kind,
 }
 
 struct ref
+world_last_child(const struct world *world, enum kind kind, struct ref parent)
+{
+    const struct table_entry *list = list_find(world, kind, 0, parent);
+
+    return list != NULL ? list->last : (struct ref){ 0 };
+}
+
+struct ref
 world_next_child(const struct world *world, struct ref ref)
 {
     const struct object *object = world_slot(world, ref);

@@ -75,6 +75,8 @@ struct ref world_first(const struct world *world, enum kind kind);
 struct ref world_next(const struct world *world, struct ref ref);
 struct ref world_first_child(const struct world *world, enum kind kind,
                              struct ref parent);
+struct ref world_last_child(const struct world *world, enum kind kind,
+                            struct ref parent);
 struct ref world_next_child(const struct world *world, struct ref ref);
 /* Objects of kind whose slot-th FIELD_INDEX member (0-based, in the order of
  * the schema) is target. */

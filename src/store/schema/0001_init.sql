@@ -637,6 +637,7 @@ CREATE TABLE "receipt" (
     "status" INTEGER,
     "answer" TEXT,
     "expires_ms" INTEGER,
+    "number" INTEGER,
     "live" INTEGER NOT NULL DEFAULT 1
 ) STRICT;
 CREATE TABLE "source" (

@@ -121,6 +121,120 @@ test_sweep_forgets_what_has_expired_and_nothing_else(void **state)
     close_estate(&estate);
 }
 
+/* --- how many answers are kept --- */
+
+/* Answers to keys from .. to of a subject; a key's first bytes are its
+ * number, its last one is the subject's. */
+static void
+keep_answers(struct loop *loop, struct arena *arena, struct ref subject,
+             uint8_t who, uint32_t from, uint32_t to)
+{
+    uint8_t key[32] = { 0 };
+
+    key[31] = who;
+    for (uint32_t i = from; i <= to; i++) {
+        memcpy(key, &i, sizeof(i));
+        execute_receipt(loop, arena, subject, key, key, 201, "{}");
+    }
+}
+
+static bool
+is_kept(struct loop *loop, uint8_t who, uint32_t number)
+{
+    uint8_t key[32] = { 0 };
+
+    key[31] = who;
+    memcpy(key, &number, sizeof(number));
+    return !ref_is_none(
+        world_find_digest(loop_world(loop), KIND_RECEIPT, key));
+}
+
+static struct ref
+put_person(struct loop *loop, struct arena *arena, const char *name)
+{
+    struct changes *changes = loop_changes(loop, arena);
+    struct user *user =
+        change_create(changes, KIND_USER,
+                      world_platform_ref(loop_world(loop)), name);
+
+    loop_apply(loop, changes);
+    return user->object.self;
+}
+
+static void
+keep_more_than_of_one(struct loop *loop, struct arena *arena, void *data)
+{
+    struct ref ann = put_person(loop, arena, "ann");
+    struct ref bob = put_person(loop, arena, "bob");
+
+    (void)data;
+    keep_answers(loop, arena, bob, 2, 1, 1);
+    keep_answers(loop, arena, ann, 1, 1, 16384);
+    assert_true(is_kept(loop, 1, 1));
+    keep_answers(loop, arena, ann, 1, 16385, 16387);
+    for (uint32_t i = 1; i <= 3; i++)
+        assert_false(is_kept(loop, 1, i));
+    assert_true(is_kept(loop, 1, 4));
+    assert_true(is_kept(loop, 1, 16387));
+    assert_true(is_kept(loop, 2, 1));
+    assert_int_equal(world_count(loop_world(loop), KIND_RECEIPT), 16386);
+}
+
+static void
+test_the_oldest_answers_of_whoever_keeps_many_give_way(void **state)
+{
+    struct estate estate;
+
+    (void)state;
+    open_estate(&estate);
+    harness_run(&estate.harness, put_user, &estate);
+    harness_run(&estate.harness, keep_more_than_of_one, &estate);
+    close_estate(&estate);
+}
+
+static void
+fill_all_room(struct loop *loop, struct arena *arena, void *data)
+{
+    struct ref few = put_person(loop, arena, "few");
+    struct ref ann = put_person(loop, arena, "ann");
+
+    (void)data;
+    keep_answers(loop, arena, few, 255, 1, 255);
+    keep_answers(loop, arena, ann, 1, 1, 16384);
+    for (uint8_t who = 2; who < 8; who++) {
+        char name[] = { 'p', (char)('0' + who), 0 };
+        keep_answers(loop, arena, put_person(loop, arena, name), who, 1,
+                     16384);
+    }
+    struct ref late = put_person(loop, arena, "late");
+    /* put_user's own answer is one of all */
+    keep_answers(loop, arena, late, 8, 1, 131072 - 7 * 16384 - 255 - 1);
+    assert_int_equal(world_count(loop_world(loop), KIND_RECEIPT), 131072);
+    /* who keeps many gives up its own */
+    keep_answers(loop, arena, late, 8, 16129, 16129);
+    assert_false(is_kept(loop, 8, 1));
+    assert_true(is_kept(loop, 255, 1));
+    /* who keeps few takes the oldest of all: put_user's, then its own first */
+    keep_answers(loop, arena, few, 255, 256, 256);
+    assert_true(is_kept(loop, 255, 1));
+    keep_answers(loop, arena, few, 255, 257, 257);
+    assert_false(is_kept(loop, 255, 1));
+    assert_true(is_kept(loop, 1, 1));
+    assert_int_equal(world_count(loop_world(loop), KIND_RECEIPT), 131072);
+}
+
+static void
+test_full_room_for_answers_costs_those_who_fill_it(void **state)
+{
+    struct estate estate;
+
+    (void)state;
+    open_estate(&estate);
+    harness_run(&estate.harness, put_user, &estate);
+    harness_run(&estate.harness, fill_all_room, &estate);
+    close_estate(&estate);
+}
+
 static void
 put_card(struct loop *loop, struct arena *arena, void *data)
 {
@@ -256,6 +370,9 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(
             test_sweep_forgets_what_has_expired_and_nothing_else),
+        cmocka_unit_test(
+            test_the_oldest_answers_of_whoever_keeps_many_give_way),
+        cmocka_unit_test(test_full_room_for_answers_costs_those_who_fill_it),
         cmocka_unit_test(test_time_lines_are_cut_without_any_event),
         cmocka_unit_test(test_start_is_recorded),
         cmocka_unit_test(test_waiting_work_gets_its_reason_at_once),
