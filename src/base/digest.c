@@ -215,3 +215,62 @@ base64_decode(const char *text, size_t text_size, void *bytes, size_t room)
     }
     return (int)used;
 }
+
+/* --- base64url --- */
+
+void
+base64url_encode(struct buffer *out, const void *bytes, size_t size)
+{
+    size_t from = out->size;
+
+    base64_encode(out, bytes, size);
+    while (out->size > from && out->bytes[out->size - 1] == '=')
+        out->bytes[--out->size] = '\0';
+    for (size_t i = from; i < out->size; i++) {
+        if (out->bytes[i] == '+')
+            out->bytes[i] = '-';
+        else if (out->bytes[i] == '/')
+            out->bytes[i] = '_';
+    }
+}
+
+/* The value of up to four digits in the upper bits; -1 when one is none. */
+static int64_t
+base64url_word(const char *text, size_t count)
+{
+    uint32_t word = 0;
+
+    for (size_t i = 0; i < 4; i++) {
+        char c = i < count ? text[i] : 'A';
+        int value = c == '-'   ? 62
+                    : c == '_' ? 63
+                    : c == '+' || c == '/' ? -1
+                                           : base64_value(c);
+
+        if (value < 0)
+            return -1;
+        word = word << 6 | (uint32_t)value;
+    }
+    return word;
+}
+
+int
+base64url_decode(const char *text, size_t text_size, void *bytes, size_t room)
+{
+    uint8_t *at = bytes;
+    size_t used = 0;
+
+    for (size_t i = 0; i < text_size; i += 4) {
+        size_t count = text_size - i < 4 ? text_size - i : 4;
+        int64_t word = base64url_word(text + i, count);
+        size_t size = count - 1;
+
+        /* One digit holds no byte, and bits behind the last are zero. */
+        if (word < 0 || count == 1 || used + size > room ||
+            (size < 3 && (word & (size == 1 ? 0xFFFF : 0xFF)) != 0))
+            return -1;
+        for (size_t k = 0; k < size; k++)
+            at[used++] = (uint8_t)(word >> (16 - 8 * k));
+    }
+    return (int)used;
+}

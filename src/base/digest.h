@@ -35,5 +35,9 @@ void base64_encode(struct buffer *out, const void *bytes, size_t size);
  * bytes, -1 when text is not base64 or needs more than room. */
 int base64_decode(const char *text, size_t text_size, void *bytes,
                   size_t room);
+/* The same in the alphabet for URLs, without padding (RFC 4648 5). */
+void base64url_encode(struct buffer *out, const void *bytes, size_t size);
+int base64url_decode(const char *text, size_t text_size, void *bytes,
+                     size_t room);
 
 #endif
