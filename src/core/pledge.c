@@ -16,17 +16,19 @@
 /* Not a month: the rate of all open bindings. */
 #define ALL_MONTHS INT64_C(-1)
 
-struct pledge_key {
-    struct id owner; /* never used again, unlike a slot */
-    int64_t month_ms;
-};
+/* Ids are never used again, unlike slots. */
+static struct table_hash
+hash_of(const struct world *world, const struct object *owner,
+        int64_t month_ms)
+{
+    return table_id_hash(&world->key, owner->id, (uint64_t)month_ms);
+}
 
 static struct pledge *
 find(const struct world *world, const struct object *owner, int64_t month_ms)
 {
-    const struct pledge_key key = { owner->id, month_ms };
-    const struct table_entry *entry =
-        table_find(&world->pledge_index, &world->key, &key, sizeof(key));
+    const struct table_entry *entry = table_find_hash(
+        &world->pledge_index, hash_of(world, owner, month_ms));
 
     return entry != NULL ? &world->pledges[entry->number - 1] : NULL;
 }
@@ -34,9 +36,8 @@ find(const struct world *world, const struct object *owner, int64_t month_ms)
 static struct pledge *
 put(struct world *world, const struct object *owner, int64_t month_ms)
 {
-    const struct pledge_key key = { owner->id, month_ms };
-    struct table_entry *entry =
-        table_put(&world->pledge_index, &world->key, &key, sizeof(key));
+    struct table_entry *entry = table_put_hash(
+        &world->pledge_index, hash_of(world, owner, month_ms));
 
     if (entry->number == 0) {
         world->pledges = memory_grow(world->pledges, world->pledge_count + 1,

@@ -14,30 +14,28 @@
  * less its steady state then.
  */
 
-struct recent_key {
-    struct id node, user; /* never used again, unlike slots */
-};
-
-static struct recent_key
-key_of(const struct world *world, struct ref node, struct ref user)
+/* Ids are never used again, unlike slots. */
+static struct table_hash
+hash_of(const struct world *world, struct ref node, struct ref user)
 {
     const struct object *object = world_object(world, node);
     const struct object *subject = world_object(world, user);
-    struct recent_key key = { { 0 }, { 0 } };
+    struct id none = { 0, 0 };
+    struct table_hash hash =
+        table_id_hash(&world->key, object != NULL ? object->id : none, 0);
 
-    if (object != NULL)
-        key.node = object->id;
-    if (subject != NULL)
-        key.user = subject->id;
-    return key;
+    if (subject != NULL) {
+        hash.hi += subject->id.lo;
+        hash.lo += subject->id.hi;
+    }
+    return hash;
 }
 
 static struct recent_sum *
 put(struct world *world, struct ref node, struct ref user)
 {
-    struct recent_key key = key_of(world, node, user);
     struct table_entry *entry =
-        table_put(&world->recent_index, &world->key, &key, sizeof(key));
+        table_put_hash(&world->recent_index, hash_of(world, node, user));
 
     if (entry->number == 0) {
         world->recents = memory_grow(world->recents, world->recent_count + 1,
@@ -220,9 +218,8 @@ recent_read(const struct world *world, struct ref node, struct ref user,
             const struct recent_clock *clock, bool ahead,
             share_sum sums[SHARE_AMOUNTS])
 {
-    struct recent_key key = key_of(world, node, user);
     const struct table_entry *entry =
-        table_find(&world->recent_index, &world->key, &key, sizeof(key));
+        table_find_hash(&world->recent_index, hash_of(world, node, user));
     int64_t ahead_ms = SHARE_AHEAD_MS < clock->half_life_ms
                            ? SHARE_AHEAD_MS
                            : clock->half_life_ms;

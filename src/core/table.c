@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/table.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -43,26 +44,34 @@ probe(const struct table *table, uint64_t hi, uint64_t lo)
     return &table->entries[at];
 }
 
-static void
-hash_of(const struct hash_key *key, const void *bytes, size_t size,
-        uint64_t *hi, uint64_t *lo)
+static struct table_hash
+hash_of(const struct hash_key *key, const void *bytes, size_t size)
 {
-    hash_wide(key, bytes, size, hi, lo);
-    *hi |= 1; /* so that no key looks free */
+    struct table_hash hash;
+
+    hash_wide(key, bytes, size, &hash.hi, &hash.lo);
+    hash.hi |= 1; /* so that no key looks free */
+    return hash;
+}
+
+struct table_entry *
+table_find_hash(const struct table *table, struct table_hash hash)
+{
+    struct table_entry *entry;
+
+    if (table->count == 0)
+        return NULL;
+    entry = probe(table, hash.hi, hash.lo);
+    return is_free(entry) ? NULL : entry;
 }
 
 struct table_entry *
 table_find(const struct table *table, const struct hash_key *key,
            const void *bytes, size_t size)
 {
-    struct table_entry *entry;
-    uint64_t hi, lo;
-
-    if (table->count == 0)
-        return NULL;
-    hash_of(key, bytes, size, &hi, &lo);
-    entry = probe(table, hi, lo);
-    return is_free(entry) ? NULL : entry;
+    return table->count == 0
+               ? NULL
+               : table_find_hash(table, hash_of(key, bytes, size));
 }
 
 static void
@@ -81,22 +90,27 @@ grow(struct table *table)
 }
 
 struct table_entry *
-table_put(struct table *table, const struct hash_key *key, const void *bytes,
-          size_t size)
+table_put_hash(struct table *table, struct table_hash hash)
 {
     struct table_entry *entry;
-    uint64_t hi, lo;
 
+    assert(hash.hi != 0 || hash.lo != 0);
     if (table->count * 3 >= table->room * 2)
         grow(table);
-    hash_of(key, bytes, size, &hi, &lo);
-    entry = probe(table, hi, lo);
+    entry = probe(table, hash.hi, hash.lo);
     if (is_free(entry)) {
-        entry->hi = hi;
-        entry->lo = lo;
+        entry->hi = hash.hi;
+        entry->lo = hash.lo;
         table->count++;
     }
     return entry;
+}
+
+struct table_entry *
+table_put(struct table *table, const struct hash_key *key, const void *bytes,
+          size_t size)
+{
+    return table_put_hash(table, hash_of(key, bytes, size));
 }
 
 void

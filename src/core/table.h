@@ -10,13 +10,22 @@
  * linear probing and backward-shift deletion.  Keys are compared by their
  * 128-bit SipHash alone: with a secret key, two different keys meet with
  * probability 2^-128 a pair, and nobody can look for such a pair.
+ *
+ * Ids are random already and the platform's own, so a table of ids takes them
+ * as they are (table_id_hash): nobody chooses what is put, and what somebody
+ * asks for is compared as a whole.
  */
 
 struct table_entry {
     uint64_t hi, lo; /* 0, 0: free */
-    struct ref first;
-    struct ref last;
-    size_t number;
+    union {
+        struct ref ref;
+        size_t number;
+    };
+};
+
+struct table_hash {
+    uint64_t hi, lo;
 };
 
 struct table {
@@ -35,5 +44,20 @@ struct table_entry *table_find(const struct table *table,
 struct table_entry *table_put(struct table *table, const struct hash_key *key,
                               const void *bytes, size_t size);
 void table_remove(struct table *table, struct table_entry *entry);
+/* The same, when the hash of the key is known. */
+struct table_entry *table_find_hash(const struct table *table,
+                                    struct table_hash hash);
+struct table_entry *table_put_hash(struct table *table,
+                                   struct table_hash hash);
+
+/* Of an id with a second, not secret part: for one part different ids have
+ * different hashes. */
+static inline struct table_hash
+table_id_hash(const struct hash_key *key, struct id id, uint64_t part)
+{
+    part *= UINT64_C(0x9e3779b97f4a7c15);
+    return (struct table_hash){ id.hi ^ key->k0 ^ part,
+                                id.lo ^ key->k1 ^ (part >> 32 | part << 32) };
+}
 
 #endif

@@ -8,10 +8,6 @@
 #include "core/world_private.h"
 
 /* Keys of the tables; zeroed before filling, so that padding is equal. */
-struct id_key {
-    uint32_t kind;
-    struct id id;
-};
 struct name_key {
     uint32_t kind;
     struct ref parent;
@@ -20,12 +16,6 @@ struct name_key {
 struct digest_key {
     uint32_t kind;
     uint8_t digest[32];
-};
-/* Slot 0 is the list of children, 1.. the FIELD_INDEX members. */
-struct list_key {
-    uint32_t kind;
-    uint32_t slot;
-    struct ref target;
 };
 
 #define KEY(type, variable)                                                   \
@@ -82,7 +72,7 @@ world_free(struct world *world)
     table_release(&world->ids);
     table_release(&world->names);
     table_release(&world->digests);
-    table_release(&world->lists);
+    heads_release(&world->heads);
     table_release(&world->meter_index);
     free(world->meters);
     free(world->trail.steps);
@@ -135,7 +125,7 @@ world_clone(const struct world *world)
     table_copy(&copy->ids, &world->ids);
     table_copy(&copy->names, &world->names);
     table_copy(&copy->digests, &world->digests);
-    table_copy(&copy->lists, &world->lists);
+    heads_copy(&copy->heads, &world->heads);
     table_copy(&copy->meter_index, &world->meter_index);
     copy->meters = array_copy(world->meters, world->meter_count,
                               sizeof(*copy->meters));
@@ -206,13 +196,11 @@ world_platform_ref(const struct world *world)
 struct ref
 world_find(const struct world *world, enum kind kind, struct id id)
 {
-    const struct table_entry *entry;
-    KEY(id_key, key);
+    const struct table_entry *entry =
+        table_find_hash(&world->ids, table_id_hash(&world->key, id, kind));
 
-    key.kind = kind;
-    key.id = id;
-    entry = table_find(&world->ids, &world->key, &key, sizeof(key));
-    return entry != NULL ? entry->first : (struct ref){ 0 };
+    return entry != NULL && entry->ref.kind == kind ? entry->ref
+                                                    : (struct ref){ 0 };
 }
 
 static void
@@ -236,7 +224,7 @@ world_find_name(const struct world *world, enum kind kind, struct ref parent,
         return (struct ref){ 0 };
     fill_name_key(&key, kind, parent, name);
     entry = table_find(&world->names, &world->key, &key, sizeof(key));
-    return entry != NULL ? entry->first : (struct ref){ 0 };
+    return entry != NULL ? entry->ref : (struct ref){ 0 };
 }
 
 struct ref
@@ -249,7 +237,7 @@ world_find_digest(const struct world *world, enum kind kind,
     key.kind = kind;
     memcpy(key.digest, digest, sizeof(key.digest));
     entry = table_find(&world->digests, &world->key, &key, sizeof(key));
-    return entry != NULL ? entry->first : (struct ref){ 0 };
+    return entry != NULL ? entry->ref : (struct ref){ 0 };
 }
 
 /* --- lists --- */
@@ -263,7 +251,7 @@ ref_of(enum kind kind, uint32_t index)
 struct ref
 world_first(const struct world *world, enum kind kind)
 {
-    return ref_of(kind, world->shelves[kind].first);
+    return ref_of(kind, world->shelves[kind].all.first);
 }
 
 struct ref
@@ -274,33 +262,24 @@ world_next(const struct world *world, struct ref ref)
     return ref_of((enum kind)ref.kind, object->all.next);
 }
 
-static struct table_entry *
-list_find(const struct world *world, enum kind kind, uint32_t slot,
-          struct ref target)
+static struct ref
+first_of(const struct world *world, enum kind kind, unsigned place,
+         struct ref target)
 {
-    KEY(list_key, key);
-
-    key.kind = kind;
-    key.slot = slot;
-    key.target = target;
-    return table_find(&world->lists, &world->key, &key, sizeof(key));
+    return ref_of(kind, heads_find(&world->heads, kind, place, target).first);
 }
 
 struct ref
 world_first_child(const struct world *world, enum kind kind,
                   struct ref parent)
 {
-    const struct table_entry *list = list_find(world, kind, 0, parent);
-
-    return list != NULL ? list->first : (struct ref){ 0 };
+    return first_of(world, kind, 0, parent);
 }
 
 struct ref
 world_last_child(const struct world *world, enum kind kind, struct ref parent)
 {
-    const struct table_entry *list = list_find(world, kind, 0, parent);
-
-    return list != NULL ? list->last : (struct ref){ 0 };
+    return ref_of(kind, heads_find(&world->heads, kind, 0, parent).last);
 }
 
 struct ref
@@ -315,9 +294,7 @@ struct ref
 world_first_index(const struct world *world, enum kind kind, unsigned slot,
                   struct ref target)
 {
-    const struct table_entry *list = list_find(world, kind, slot + 1, target);
-
-    return list != NULL ? list->first : (struct ref){ 0 };
+    return first_of(world, kind, slot + 1, target);
 }
 
 struct ref
@@ -408,13 +385,13 @@ link_at(const struct world *world, struct ref ref, size_t link_offset)
 
 /* Inserts by seq, looked for from the end: new objects go there at once. */
 static void
-list_insert(struct world *world, struct table_entry *list, struct ref ref,
+list_insert(struct world *world, struct head *list, struct ref ref,
             size_t link_offset)
 {
     enum kind kind = (enum kind)ref.kind;
     uint64_t seq = ((const struct object *)world_slot(world, ref))->seq;
     struct link *link = link_at(world, ref, link_offset);
-    struct ref before = list->last, after = { 0 };
+    struct ref before = ref_of(kind, list->last), after = { 0 };
 
     while (!ref_is_none(before) &&
            ((const struct object *)world_slot(world, before))->seq > seq) {
@@ -424,17 +401,17 @@ list_insert(struct world *world, struct table_entry *list, struct ref ref,
     link->previous = before.index;
     link->next = after.index;
     if (ref_is_none(before))
-        list->first = ref;
+        list->first = ref.index;
     else
         link_at(world, before, link_offset)->next = ref.index;
     if (ref_is_none(after))
-        list->last = ref;
+        list->last = ref.index;
     else
         link_at(world, after, link_offset)->previous = ref.index;
 }
 
 static void
-list_take(struct world *world, struct table_entry *list, struct ref ref,
+list_take(struct world *world, struct head *list, struct ref ref,
           size_t link_offset)
 {
     enum kind kind = (enum kind)ref.kind;
@@ -443,63 +420,51 @@ list_take(struct world *world, struct table_entry *list, struct ref ref,
     struct ref after = ref_of(kind, link->next);
 
     if (ref_is_none(before))
-        list->first = after;
+        list->first = after.index;
     else
         link_at(world, before, link_offset)->next = after.index;
     if (ref_is_none(after))
-        list->last = before;
+        list->last = before.index;
     else
         link_at(world, after, link_offset)->previous = before.index;
 }
 
-/* Calls step for each list (by target and link) that an object is in. */
+/* Puts an object into a list of its target's, or takes it out. */
 static void
-each_list(struct world *world, struct ref ref,
-          void (*step)(struct world *world, struct list_key *key,
-                       struct ref ref, size_t link_offset))
+list_move(struct world *world, struct ref ref, unsigned place,
+          struct ref target, size_t link_offset, bool in)
+{
+    struct head *head;
+
+    if (ref_is_none(target))
+        return;
+    head = heads_put(&world->heads, (enum kind)ref.kind, place, target);
+    if (in)
+        list_insert(world, head, ref, link_offset);
+    else
+        list_take(world, head, ref, link_offset);
+}
+
+/* All lists that an object is in. */
+static void
+move_lists(struct world *world, struct ref ref, bool in)
 {
     const struct object *object = world_slot(world, ref);
     const struct schema *schema = schema_get((enum kind)ref.kind);
     unsigned slot = 0;
-    KEY(list_key, key);
 
-    key.kind = ref.kind;
-    key.target = object->parent;
-    if (!ref_is_none(object->parent))
-        step(world, &key, ref, offsetof(struct object, siblings));
+    list_move(world, ref, 0, object->parent, offsetof(struct object, siblings),
+              in);
     for (size_t i = 0; i < schema->field_count; i++) {
         if ((schema->fields[i].flags & FIELD_INDEX) == 0)
             continue;
         assert(slot < WORLD_INDEXES);
-        key.slot = slot + 1;
-        key.target = *(const struct ref *)field_at(&schema->fields[i], object);
-        if (!ref_is_none(key.target))
-            step(world, &key, ref,
-                 offsetof(struct object, index) + slot * sizeof(struct link));
+        list_move(world, ref, slot + 1,
+                  *(const struct ref *)field_at(&schema->fields[i], object),
+                  offsetof(struct object, index) + slot * sizeof(struct link),
+                  in);
         slot++;
     }
-}
-
-static void
-link_list(struct world *world, struct list_key *key, struct ref ref,
-          size_t link_offset)
-{
-    list_insert(world,
-                table_put(&world->lists, &world->key, key, sizeof(*key)), ref,
-                link_offset);
-}
-
-static void
-unlink_list(struct world *world, struct list_key *key, struct ref ref,
-            size_t link_offset)
-{
-    struct table_entry *list =
-        table_find(&world->lists, &world->key, key, sizeof(*key));
-
-    assert(list != NULL);
-    list_take(world, list, ref, link_offset);
-    if (ref_is_none(list->first))
-        table_remove(&world->lists, list);
 }
 
 /* Name and unique digest: the tables that are not lists. */
@@ -515,11 +480,11 @@ each_key(struct world *world, struct ref ref, bool put)
         fill_name_key(&name, (enum kind)ref.kind, object->parent,
                       object->name);
         if (put)
-            table_put(&world->names, &world->key, &name, sizeof(name))->first =
+            table_put(&world->names, &world->key, &name, sizeof(name))->ref =
                 ref;
         else if ((entry = table_find(&world->names, &world->key, &name,
                                      sizeof(name))) != NULL &&
-                 ref_equal(entry->first, ref))
+                 ref_equal(entry->ref, ref))
             table_remove(&world->names, entry);
     }
     for (size_t i = 0; i < schema->field_count; i++) {
@@ -531,7 +496,7 @@ each_key(struct world *world, struct ref ref, bool put)
         memcpy(key.digest, field_at(&schema->fields[i], object),
                sizeof(key.digest));
         if (put)
-            table_put(&world->digests, &world->key, &key, sizeof(key))->first =
+            table_put(&world->digests, &world->key, &key, sizeof(key))->ref =
                 ref;
         else if ((entry = table_find(&world->digests, &world->key, &key,
                                      sizeof(key))) != NULL)
@@ -542,11 +507,8 @@ each_key(struct world *world, struct ref ref, bool put)
 static void
 put_id(struct world *world, struct ref ref, struct id id)
 {
-    KEY(id_key, key);
-
-    key.kind = ref.kind;
-    key.id = id;
-    table_put(&world->ids, &world->key, &key, sizeof(key))->first = ref;
+    table_put_hash(&world->ids, table_id_hash(&world->key, id, ref.kind))
+        ->ref = ref;
 }
 
 void
@@ -554,17 +516,11 @@ world_link(struct world *world, struct ref ref)
 {
     struct shelf *shelf = &world->shelves[ref.kind];
     struct object *object = world_slot(world, ref);
-    struct table_entry all = { .first = ref_of((enum kind)ref.kind,
-                                               shelf->first),
-                               .last = ref_of((enum kind)ref.kind,
-                                              shelf->last) };
 
-    list_insert(world, &all, ref, offsetof(struct object, all));
-    shelf->first = all.first.index;
-    shelf->last = all.last.index;
+    list_insert(world, &shelf->all, ref, offsetof(struct object, all));
     shelf->count++;
     put_id(world, ref, object->id);
-    each_list(world, ref, link_list);
+    move_lists(world, ref, true);
     each_key(world, ref, true);
     if (ref.kind == KIND_PLATFORM)
         world->platform = ref;
@@ -575,21 +531,14 @@ world_unlink(struct world *world, struct ref ref)
 {
     struct shelf *shelf = &world->shelves[ref.kind];
     struct object *object = world_slot(world, ref);
-    struct table_entry all = { .first = ref_of((enum kind)ref.kind,
-                                               shelf->first),
-                               .last = ref_of((enum kind)ref.kind,
-                                              shelf->last) };
-    KEY(id_key, key);
 
     each_key(world, ref, false);
-    each_list(world, ref, unlink_list);
-    key.kind = ref.kind;
-    key.id = object->id;
-    table_remove(&world->ids, table_find(&world->ids, &world->key, &key,
-                                         sizeof(key)));
-    list_take(world, &all, ref, offsetof(struct object, all));
-    shelf->first = all.first.index;
-    shelf->last = all.last.index;
+    move_lists(world, ref, false);
+    table_remove(&world->ids,
+                 table_find_hash(&world->ids, table_id_hash(&world->key,
+                                                            object->id,
+                                                            ref.kind)));
+    list_take(world, &shelf->all, ref, offsetof(struct object, all));
     shelf->count--;
 }
 

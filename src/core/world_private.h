@@ -3,6 +3,7 @@
 #define CORE_WORLD_PRIVATE_H
 
 #include "core/change.h"
+#include "core/heads.h"
 #include "core/node_type.h"
 #include "core/table.h"
 #include "core/trail.h"
@@ -19,7 +20,7 @@ struct shelf {
     uint32_t *free;     /* stack */
     uint32_t free_count;
     uint32_t free_room;
-    uint32_t first, last; /* list of the kind */
+    struct head all; /* list of the kind */
     size_t count;
 };
 
@@ -92,7 +93,7 @@ struct world {
     struct table ids;
     struct table names;
     struct table digests;
-    struct table lists;  /* (kind, slot, target) -> first and last */
+    struct heads heads; /* of the lists by parent and by index */
     struct table meter_index; /* (project, pool, class) -> number in meters */
     struct meter *meters;
     size_t meter_count;

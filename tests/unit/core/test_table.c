@@ -89,6 +89,49 @@ a_copy_goes_its_own_way(void **state)
     table_release(&copy);
 }
 
+/* A hash that mixed parts of ids would let somebody who sees them ask for one
+ * that meets another's. */
+static void
+ids_meet_only_when_they_are_equal(void **state)
+{
+    const struct id one = { 0x0123456789abcdef, 0xfedcba9876543210 };
+    struct table_hash base = table_id_hash(&key, one, 5);
+
+    (void)state;
+    for (int bit = 0; bit < 128; bit++) {
+        struct id other = one;
+        struct table_hash hash;
+
+        if (bit < 64)
+            other.lo ^= UINT64_C(1) << bit;
+        else
+            other.hi ^= UINT64_C(1) << (bit - 64);
+        hash = table_id_hash(&key, other, 5);
+        assert_true(hash.hi != base.hi || hash.lo != base.lo);
+    }
+    for (uint64_t part = 0; part < 100; part++) {
+        struct table_hash hash = table_id_hash(&key, one, part);
+
+        assert_int_equal(hash.hi == base.hi && hash.lo == base.lo, part == 5);
+    }
+}
+
+static void
+an_id_is_found_by_what_it_is(void **state)
+{
+    struct table table = { 0 };
+    struct id id = { 7, 8 };
+
+    (void)state;
+    table_put_hash(&table, table_id_hash(&key, id, 1))->number = 3;
+    assert_int_equal(
+        table_find_hash(&table, table_id_hash(&key, id, 1))->number, 3);
+    assert_null(table_find_hash(&table, table_id_hash(&key, id, 2)));
+    id.lo = 9;
+    assert_null(table_find_hash(&table, table_id_hash(&key, id, 1)));
+    table_release(&table);
+}
+
 int
 main(void)
 {
@@ -97,6 +140,8 @@ main(void)
         cmocka_unit_test(a_key_that_is_put_again_keeps_its_value),
         cmocka_unit_test(what_is_removed_hides_nothing_else),
         cmocka_unit_test(a_copy_goes_its_own_way),
+        cmocka_unit_test(ids_meet_only_when_they_are_equal),
+        cmocka_unit_test(an_id_is_found_by_what_it_is),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
