@@ -4,6 +4,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "api/estimates.h"
 #include "api/handlers.h"
 #include "api/resolve.h"
 #include "api/state.h"
@@ -53,6 +54,15 @@ objects_write(const struct granted *granted, const struct api *api,
                               granted_is_platform(granted)),
                 out, world, image, hidden_member(&view, ref, image), NULL,
                 NULL);
+}
+
+/* What is no part of the object, behind its fields. */
+static void
+add_more(const struct api *api, struct ref ref, const void *image,
+         struct buffer *out)
+{
+    if (ref.kind == KIND_WORKLOAD)
+        estimates_add(api->estimator, image, out);
 }
 
 /* --- lists --- */
@@ -152,6 +162,7 @@ page_add(struct page *page, struct ref ref)
                 page->out, world, image,
                 hidden_member(&page->view, ref, image), names_add,
                 page->names);
+    add_more(page->exchange->api, ref, image, page->out);
 }
 
 void
@@ -304,12 +315,18 @@ answer_with_names(const struct granted *granted, struct exchange *exchange,
                   struct ref ref)
 {
     scoped_buffer text = {0};
+    const struct workload *workload =
+        world_workload(granted_world(granted), ref);
     json_t *object = objects_json(granted, ref, NULL);
     struct names *names = names_new(exchange->arena, granted);
     names_add_all(names, object);
     names_write(names, &text);
     json_object_set_new(object, "names",
                         json_loadb(text.bytes, text.size, 0, NULL));
+    if (workload != NULL)
+        json_object_set_new(
+            object, "estimate",
+            estimate_json(estimates_read(exchange->api->estimator), workload));
     answer_json(&exchange->answer, 200, object);
 }
 
@@ -319,7 +336,10 @@ answer_object(const struct granted *granted, struct exchange *exchange,
 {
     struct answer *answer = &exchange->answer;
     buffer_clear(&answer->body);
+    if (image == NULL)
+        image = world_get(granted_world(granted), ref);
     objects_write(granted, exchange->api, ref, image, &answer->body);
+    add_more(exchange->api, ref, image, &answer->body);
     buffer_add_byte(&answer->body, '\n');
     answer->status = status;
     answer->type = "application/json";

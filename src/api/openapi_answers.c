@@ -58,6 +58,10 @@
            ",'shares':" LIST_OF(EXPLAINED_SHARE)                               \
            ",'alternatives':" LIST_OF(EXPLAINED_CLASS)                         \
            ",'pools':" LIST_OF(EXPLAINED_POOL)                                 \
+           ",'estimate':"                                                      \
+           OBJECT("'at':" TIME_OR_NULL ",'none':" TEXT_OR_NULL ",'text':" TEXT \
+                  ",'as_of':" TIME_OR_NULL                                     \
+                  ",'assumptions':" LIST_OF(TEXT))                             \
            ",'nearest':" EXPLAINED_CHANGE)
 #define FORECAST_LINE                                                          \
     OBJECT("'workload':" TEXT ",'name':" TEXT ",'project':" TEXT               \

@@ -168,6 +168,17 @@ add_derived(json_t *properties, enum kind kind)
                              json_pack("{s:[s,s], s:s}", "type", "string",
                                        "null", "format", "date-time"),
                              "last use");
+    if (kind == KIND_WORKLOAD)
+        openapi_add_property(
+            properties, "estimate",
+            openapi_answer_schema(
+                "{'type':'object','properties':{"
+                "'at':{'type':['string','null'],'format':'date-time'},"
+                "'none':{'enum':['pending','held','endless','blocked',"
+                "'beyond','depth',null]},'text':{'type':'string'},"
+                "'as_of':{'type':['string','null'],"
+                "'format':'date-time'}}}"),
+            "while it waits: when it starts, or why that is not known");
 }
 
 json_t *

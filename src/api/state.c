@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "api/estimates.h"
 #include "api/hub.h"
 #include "api/openapi.h"
 #include "base/clock.h"
@@ -75,6 +76,7 @@ state_new(struct loop *loop, const struct api_options *options)
     api->openapi = openapi_text(own->version);
     make_printers(api);
     api->hub = hub_new(api);
+    api->estimator = estimates_new(api);
     api->peers = peers_new(own->connections_max / USER_SHARE,
                            (int64_t)own->timeout_s * 1000);
     loop_every(loop, SWEEP_MS, sweep, api);
@@ -84,6 +86,7 @@ state_new(struct loop *loop, const struct api_options *options)
 void
 state_free(struct api *api)
 {
+    estimates_free(api->estimator);
     hub_free(api->hub);
     peers_free(api->peers);
     free(api->openapi);

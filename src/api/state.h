@@ -70,6 +70,7 @@ struct api {
     struct state_failures failures[STATE_BUCKETS];
     struct state_metrics metrics;
     struct budget budget; /* of questions that cost much */
+    struct estimator *estimator; /* world thread */
 };
 
 /* How objects of a kind are written for these viewers. */

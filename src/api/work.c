@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "api/estimates.h"
 #include "api/handlers.h"
 #include "api/objects.h"
 #include "api/state.h"
@@ -64,11 +65,21 @@ int
 work_explain(const struct granted *granted, struct exchange *exchange,
              struct error *err)
 {
+    const struct workload *workload =
+        world_workload(granted_world(granted), granted_object(granted));
+    json_t *json =
+        explain_workload(granted_world(granted), granted_object(granted),
+                         granted_now_ms(granted), exchange->arena);
+    json_t *estimate = estimate_json(
+        estimates_read(exchange->api->estimator), workload);
+
     (void)err;
-    answer_json(&exchange->answer, 200,
-                explain_workload(granted_world(granted),
-                                 granted_object(granted),
-                                 granted_now_ms(granted), exchange->arena));
+    if (estimate != NULL) {
+        (void)json_object_set_new(estimate, "assumptions",
+                                  estimate_assumptions());
+        (void)json_object_set_new(json, "estimate", estimate);
+    }
+    answer_json(&exchange->answer, 200, json);
     return 0;
 }
 

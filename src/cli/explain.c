@@ -104,6 +104,23 @@ print_considered(const json_t *considered)
                     text_of(class, "text"));
 }
 
+/* When it starts, as far as anybody knows. */
+static void
+print_estimate(const json_t *estimate)
+{
+    const char *at = text_of(estimate, "at");
+
+    if (estimate == NULL)
+        return;
+    if (at[0] != '\0')
+        output_line("expected start: %s (as of %s)", at,
+                    text_of(estimate, "as_of"));
+    else
+        output_line("expected start: not known (%s)",
+                    text_of(estimate, "none"));
+    output_line("  %s", text_of(estimate, "text"));
+}
+
 /* Of a running gang: its size, and why it is not larger. */
 static void
 print_growth(const json_t *growth)
@@ -136,6 +153,7 @@ print_text(const char *name, const json_t *answer)
     output_line("reason %s; ahead of it in the queue: %lld; waits for %lld s",
                 reason, (long long)number_of(answer, "ahead"),
                 (long long)(number_of(answer, "waits_ms") / 1000));
+    print_estimate(json_object_get(answer, "estimate"));
     print_shares(json_object_get(answer, "shares"));
     print_nearest(json_object_get(answer, "nearest"));
     json_array_foreach(json_object_get(answer, "pools"), i, pool)

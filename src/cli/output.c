@@ -308,6 +308,19 @@ exit_code(const json_t *item, int64_t value, char *text, size_t room)
         (void)snprintf(text, room, "%" PRId64, value);
 }
 
+/* When it is expected, else the word for why nobody knows. */
+static void
+forecast(const json_t *value, char *text, size_t room)
+{
+    const char *at = json_string_value(json_object_get(value, "at"));
+    const char *none = json_string_value(json_object_get(value, "none"));
+
+    (void)snprintf(text, room, "%.40s",
+                   at != NULL     ? at
+                   : none != NULL ? none
+                                  : "-");
+}
+
 static void
 cell(struct buffer *out, const struct column *column, const json_t *item)
 {
@@ -335,6 +348,8 @@ cell(struct buffer *out, const struct column *column, const json_t *item)
         (void)snprintf(text, sizeof(text), "-");
     else if (column->form == 'e' && json_is_integer(value))
         exit_code(item, json_integer_value(value), text, sizeof(text));
+    else if (column->form == 'f' && json_is_object(value))
+        forecast(value, text, sizeof(text));
     else if (column->form == 'c' && json_is_integer(value))
         output_nano(json_integer_value(value), text, sizeof(text));
     else if (json_is_string(value)) {

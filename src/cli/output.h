@@ -17,7 +17,8 @@ struct column {
     char form;         /* 's' text, 'a' age of a time, 't' time, 'm' milli-
                           units as a decimal, 'b' yes or -, 'q' amount of the
                           item's dimension, 'r' text but none is -, 'e' exit
-                          code once there is one,
+                          code once there is one, 'f' an expected time or why
+                          there is none,
                           'h' milli-card-ms as card hours, 'c' nano money */
     bool wide;         /* only with -o wide */
 };

@@ -500,6 +500,16 @@ forecast_inspect(struct forecast *forecast, forecast_audit *audit,
     forecast->audit_context = context;
 }
 
+json_t *
+forecast_assumptions(const char *length)
+{
+    return json_pack(
+        "[s, s, s, s]",
+        "nothing else is submitted, cancelled, changed or broken meanwhile",
+        length, "what is told to stop takes its whole grace",
+        "starting and scrubbing take no time");
+}
+
 /* --- time --- */
 
 /* All that can be decided now; false when the budget is used up. */

@@ -2,6 +2,7 @@
 #ifndef CORE_FORECAST_H
 #define CORE_FORECAST_H
 
+#include "base/json.h"
 #include "core/change.h"
 #include "core/schedule.h"
 
@@ -38,6 +39,10 @@ struct forecast_event {
 };
 typedef void forecast_sink(void *context, const struct world *world,
                            const struct forecast_event *event);
+
+/* What every forecast assumes, with a sentence about how long work runs; a new
+ * reference. */
+json_t *forecast_assumptions(const char *length);
 
 struct forecast;
 

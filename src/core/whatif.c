@@ -580,18 +580,6 @@ waiting_json(struct whatif *whatif)
     return list;
 }
 
-static json_t *
-assumptions_json(void)
-{
-    return json_pack(
-        "[s, s, s, s]",
-        "nothing else is submitted, cancelled, changed or broken meanwhile",
-        "work runs for run_ms where it was given, else for its longest run "
-        "time, else for ever",
-        "what is told to stop takes its whole grace",
-        "starting and scrubbing take no time");
-}
-
 json_t *
 whatif_answer(struct whatif *whatif)
 {
@@ -611,5 +599,6 @@ whatif_answer(struct whatif *whatif)
         whatif->lists[FORECAST_PREEMPT], "ended",
         whatif->lists[FORECAST_END], "waiting", waiting, "refused",
         whatif->refused, "more", whatif->more, "assumptions",
-        assumptions_json());
+        forecast_assumptions("work runs for run_ms where it was given, else for its "
+                             "longest run time, else for ever"));
 }

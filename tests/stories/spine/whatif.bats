@@ -32,6 +32,38 @@ teardown() { tell_why && everything_ends; }
     says "refused:" "could hold 2"
 }
 
+kill_bulkheadd() {
+    kill -KILL $(cat "/proc/$(cat "$run/bulkheadd.pid")/task/"*/children)
+}
+expects() { [ "$(of "$1" "$2" estimate.none)" = "$3" ]; }
+
+@test "who waits sees when it starts, or why nobody can say, after a restart too" {
+    runs alice first -c $h100 -n 2 --max-run 1h -- "${stay[@]}"
+    becomes alice first running
+    runs alice second -c $h100 -n 2 -- "${stay[@]}"
+    runs alice third -c $h100 -- "${stay[@]}"
+    becomes alice second gated
+    soon expects alice second null
+    started=$(date -d "$(of alice first started_ms)" +%s)
+    [ $(($(date -d "$(of alice second estimate.at)" +%s) - started)) = 3600 ]
+    # The second one says of no end.
+    expects alice third endless
+    run alice queue
+    says "STARTS" "$(of alice second estimate.at)" "endless"
+    run alice explain second
+    says "expected start: $(of alice second estimate.at)" "nothing else is submitted"
+    run alice explain second -o json
+    [ "$(jq '.estimate.assumptions | length' <<<"$output")" = 4 ]
+    alice hold third
+    expects alice third held
+    # What runs waits for nothing; what is not one's own is not there.
+    [ "$(of alice first estimate)" = null ]
+    refused 6 vera get workload second -t research -p language
+    kill_bulkheadd
+    soon expects alice second null
+    [ $(($(date -d "$(of alice second estimate.at)" +%s) - started)) = 3600 ]
+}
+
 @test "nobody learns of other people's work" {
     runs vera hidden -c $h100 -n 2 -- "${stay[@]}"
     becomes vera hidden running
