@@ -50,6 +50,9 @@ HANDLER_WRITE(self_step_up)
 HANDLER_WORK(self_check_password)
 HANDLER_ANSWER(self_done)
 
+/* rights.c: what a subject may do, and by what */
+HANDLER_READ(rights_read)
+
 /* secrets.c: keys, join tokens, passwords */
 HANDLER_WRITE(secrets_make_key)
 HANDLER_WRITE(secrets_make_join)

@@ -79,7 +79,8 @@
            ",'assumptions':" LIST_OF(TEXT))
 #define GRANT_LINE                                                             \
     OBJECT("'node':" TEXT_OR_NULL ",'role':" TEXT_OR_NULL                      \
-           ",'to':" TIME_OR_NULL ",'at':" TEXT)
+           ",'to':" TIME_OR_NULL ",'at':" TEXT ",'group':" TEXT_OR_NULL        \
+           ",'group_name':" TEXT_OR_NULL ",'grant':" TEXT_OR_NULL)
 #define RECORD                                                                 \
     OBJECT("'position':" INT ",'entry':" TEXT_OR_NULL                          \
            ",'personal':" TEXT_OR_NULL ",'leaf':" TEXT_OR_NULL                 \
@@ -131,6 +132,8 @@ static const struct openapi_answer answers[] = {
              ",'credential':" TEXT_OR_NULL ",'proved':" TIME_OR_NULL
              ",'expires':" TIME_OR_NULL ",'grants':" LIST_OF(GRANT_LINE)),
       0 },
+    { "GET", "/rights", 200, JSON_TYPE,
+      OBJECT("'items':" LIST_OF(GRANT_LINE)), 0 },
     { "GET", "/can-i", 200, JSON_TYPE,
       OBJECT("'allowed':" BOOL ",'outcome':" TEXT ",'verb':" TEXT
              ",'steps':" LIST_OF(OBJECT("'check':" TEXT ",'passed':" BOOL

@@ -2,35 +2,11 @@
 #include <string.h>
 
 #include "api/handlers.h"
+#include "api/rights.h"
 #include "api/state.h"
 #include "core/object.h"
 #include "core/resource.h"
 #include "identity/password.h"
-
-static json_t *
-list_grants(const struct granted *granted, struct ref subject)
-{
-    const struct world *world = granted_world(granted);
-    json_t *list = json_array();
-    world_each_index(world, KIND_GRANT, 0, subject, ref) {
-        const struct grant *grant = world_grant(world, ref);
-        const struct object *role = world_object(world, grant->role);
-        const struct object *node;
-        json_t *item = json_object();
-        json_object_set_new(item, "node",
-                            object_id_json(world, grant->object.parent));
-        json_object_set_new(item, "role",
-                            role == NULL ? json_null()
-                                         : json_string(role->name));
-        json_object_set_new(item, "to", json_time(grant->to_ms));
-        node = world_object(world, grant->object.parent);
-        json_object_set_new(item, "at", json_pack("s++", schema_get(
-                (enum kind)grant->object.parent.kind)->name, " ",
-                node == NULL ? "" : node->name));
-        json_array_append_new(list, item);
-    }
-    return list;
-}
 
 int
 self_whoami(const struct granted *granted, struct exchange *exchange,
@@ -64,7 +40,7 @@ self_whoami(const struct granted *granted, struct exchange *exchange,
                         json_time(session != NULL ? session->expires_ms
                                   : key != NULL   ? key->expires_ms
                                                   : 0));
-    json_object_set_new(body, "grants", list_grants(granted, actor->subject));
+    json_object_set_new(body, "grants", rights_list(granted, actor->subject));
     answer_json(&exchange->answer, 200, body);
     return 0;
 }

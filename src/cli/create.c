@@ -13,6 +13,7 @@ is_nameless(enum kind kind)
 {
     return kind == KIND_GRANT || kind == KIND_QUOTA || kind == KIND_CEILING ||
            kind == KIND_DENY || kind == KIND_PRICE ||
+           kind == KIND_MEMBER ||
            kind == KIND_COMMITMENT;
 }
 
@@ -96,6 +97,9 @@ const struct command command_create = {
             "  bulkhead create project language -t research class=research\n"
             "  bulkhead create grant -t research --level tenant "
             "subject=alice role=tenant-admin\n"
+            "  bulkhead create group developers -t research\n"
+            "  bulkhead create member -t research --group developers "
+            "subject=alice\n"
             "  bulkhead create volume data -t research -p language "
             "size_mib=64\n"
             "  bulkhead create price meter=card_hour model=H100-80GB "

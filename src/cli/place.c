@@ -28,6 +28,8 @@ levels_of(enum kind kind)
         return LEVEL_PLATFORM | LEVEL_TENANT | LEVEL_UNIT | LEVEL_PROJECT;
     case KIND_USER:
     case KIND_ROLE:
+    case KIND_GROUP:
+    case KIND_MEMBER:
         return LEVEL_PLATFORM | LEVEL_TENANT;
     case KIND_RESERVATION:
         return LEVEL_TENANT | LEVEL_UNIT | LEVEL_PROJECT;
@@ -182,6 +184,8 @@ middle_path(const struct cli *cli, enum kind kind, struct buffer *path,
 {
     bool account = cli_option(cli, "serviceaccount") != NULL;
 
+    if (kind == KIND_MEMBER)
+        return middle(cli, "groups", "group", path, err);
     if (kind == KIND_JOINTOKEN)
         return middle(cli, "pools", "pool", path, err);
     if (kind == KIND_NODE && cli_option(cli, "pool") != NULL)
@@ -267,64 +271,85 @@ look_in(const struct cli *cli, const char *collection, const char *name,
     return 0;
 }
 
+/* Users and groups lie in the tenant or the platform, service accounts in the
+ * project. */
 static int
-find_subject(const struct cli *cli, const char *name, bool user,
+find_subject(const struct cli *cli, enum kind kind, const char *name,
              const char **id_out, struct error *err)
 {
-    static const enum level user_levels[] = { LEVEL_TENANT, LEVEL_PLATFORM };
+    static const enum level high[] = { LEVEL_TENANT, LEVEL_PLATFORM };
+    static const enum level low[] = { LEVEL_PROJECT };
+    bool account = kind == KIND_SERVICEACCOUNT;
+    const enum level *levels = account ? low : high;
 
-    if (!user) {
+    for (size_t i = 0; i < (account ? 1 : 2) && *id_out == NULL; i++) {
         scoped_buffer path = { 0 };
 
-        if (cli->project == NULL || cli->tenant == NULL)
-            return 0;
-        if (level_path(cli, LEVEL_PROJECT, &path, err) != 0)
-            return -1;
-        buffer_add_text(&path, "/serviceaccounts");
-        return look_in(cli, path.bytes, name, id_out, err);
-    }
-    for (size_t i = 0; i < 2 && *id_out == NULL; i++) {
-        scoped_buffer path = { 0 };
-
-        if (user_levels[i] == LEVEL_TENANT && cli->tenant == NULL)
+        if ((levels[i] != LEVEL_PLATFORM && cli->tenant == NULL) ||
+            (levels[i] == LEVEL_PROJECT && cli->project == NULL))
             continue;
-        if (level_path(cli, user_levels[i], &path, err) != 0)
+        if (level_path(cli, levels[i], &path, err) != 0)
             return -1;
-        buffer_add_text(&path, "/users");
+        buffer_printf(&path, "/%s", schema_get(kind)->plural);
         if (look_in(cli, path.bytes, name, id_out, err) != 0)
             return -1;
     }
     return 0;
 }
 
+/* "group/devs" is a group, "gp_..." is one already. */
+static const char *
+after_kind(const char *text, enum kind kind)
+{
+    const struct schema *schema = schema_get(kind);
+    size_t size = strlen(schema->name);
+
+    return strncmp(text, schema->name, size) == 0 && text[size] == '/'
+               ? text + size + 1
+               : NULL;
+}
+
+static bool
+is_id_of(const char *text, enum kind kind)
+{
+    const char *prefix = schema_get(kind)->prefix;
+    size_t size = strlen(prefix);
+
+    return strncmp(text, prefix, size) == 0 && text[size] == '_';
+}
+
 int
 place_subject(const struct cli *cli, const char *text, const char **id_out,
               struct error *err)
 {
-    static const char user[] = "user/", account[] = "serviceaccount/";
-    bool is_user = strncmp(text, user, strlen(user)) == 0;
-    bool is_account = strncmp(text, account, strlen(account)) == 0;
-    const char *name = text + (is_user      ? strlen(user)
-                               : is_account ? strlen(account)
-                                            : 0);
+    static const enum kind kinds[] = { KIND_USER, KIND_SERVICEACCOUNT,
+                                       KIND_GROUP };
+    const size_t count = sizeof(kinds) / sizeof(kinds[0]);
     const char *id = NULL;
+    bool said = false;
 
-    if (strncmp(text, "us_", 3) == 0 || strncmp(text, "sa_", 3) == 0) {
-        *id_out = text;
-        return 0;
+    for (size_t i = 0; i < count; i++) {
+        if (is_id_of(text, kinds[i])) {
+            *id_out = text;
+            return 0;
+        }
+        said = said || after_kind(text, kinds[i]) != NULL;
     }
-    if (!is_account && find_subject(cli, name, true, &id, err) != 0)
-        return -1;
-    if (!is_user && id == NULL &&
-        find_subject(cli, name, false, &id, err) != 0)
-        return -1;
+    for (size_t i = 0; i < count && id == NULL; i++) {
+        const char *name = said ? after_kind(text, kinds[i]) : text;
+
+        if (name != NULL &&
+            find_subject(cli, kinds[i], name, &id, err) != 0)
+            return -1;
+    }
     if (id == NULL) {
         (void)error_set(err, ERROR_INVALID,
-                        "there is no user or service account \"%.60s\" here",
+                        "there is no user, service account or group "
+                        "\"%.60s\" here",
                         text);
-        return error_help(err, "a user is looked for in the tenant (-t), "
-                               "then in the platform; a service account in "
-                               "the project (-p)");
+        return error_help(err, "a user or group is looked for in the tenant "
+                               "(-t), then in the platform; a service "
+                               "account in the project (-p)");
     }
     *id_out = id;
     return 0;

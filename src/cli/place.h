@@ -23,6 +23,7 @@
         { "node", 0, "NAME", "node (for cards)" },                            \
         { "user", 0, "NAME", "user (for keys and sessions)" },                \
         { "serviceaccount", 0, "NAME", "service account (for keys)" },        \
+        { "group", 0, "NAME", "group (for members)" },                        \
         { "workload", 'w', "NAME", "workload (for instances)" }
 
 /* The kind that a noun names, singular or plural. */
@@ -33,7 +34,7 @@ int place_collection(const struct cli *cli, enum kind kind,
 /* Path of one object by name or id. */
 int place_object(const struct cli *cli, enum kind kind, const char *name,
                  const char **path_out, struct error *err);
-/* The id of a user or service account that is named as NAME, KIND/NAME or by
+/* The id of a user, service account or group that is named as NAME, KIND/NAME or by
  * its id, looked for from the deepest node that was named outwards. */
 int place_subject(const struct cli *cli, const char *text,
                   const char **id_out, struct error *err);

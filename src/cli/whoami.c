@@ -20,10 +20,13 @@ print_grants(const struct cli *cli, const json_t *answer)
         const char *role = json_string_value(json_object_get(grant, "role"));
         const char *at = json_string_value(json_object_get(grant, "at"));
         const char *to = json_string_value(json_object_get(grant, "to"));
+        const char *group =
+            json_string_value(json_object_get(grant, "group_name"));
 
-        output_line("%s at %s%s%s", role != NULL ? role : "-",
+        output_line("%s at %s%s%s%s%s", role != NULL ? role : "-",
                     at != NULL ? at : "-", to != NULL ? " until " : "",
-                    to != NULL ? to : "");
+                    to != NULL ? to : "", group != NULL ? " by group " : "",
+                    group != NULL ? group : "");
     }
 }
 

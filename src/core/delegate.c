@@ -3,6 +3,7 @@
 
 #include "core/judge.h"
 #include "core/network.h"
+#include "core/reach.h"
 
 /* Who may hand out what, and control whom; see access.h. */
 
@@ -34,9 +35,8 @@ collect(const struct question *question, bool use, const struct offer *offer)
 {
     struct verbs sum = { { 0 } };
 
-    world_each_index(question->world, KIND_GRANT, 0, question->actor->subject,
-                     ref) {
-        const struct grant *grant = world_grant(question->world, ref);
+    reach_each(question->world, question->actor->subject, reach) {
+        const struct grant *grant = world_grant(question->world, reach.grant);
         unsigned place = judge_place(question, grant->object.parent);
 
         if (place == question->depth || place < question->suspended ||
@@ -161,8 +161,8 @@ access_control_check(const struct world *world, const struct actor *actor,
 {
     if (ref_equal(actor->subject, target))
         return 0;
-    world_each_index(world, KIND_GRANT, 0, target, ref) {
-        const struct grant *grant = world_grant(world, ref);
+    reach_each(world, target, reach) {
+        const struct grant *grant = world_grant(world, reach.grant);
         struct offer offer = grant_offer(world, grant);
         struct verbs may;
 

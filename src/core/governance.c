@@ -7,6 +7,7 @@
 #include "base/json.h"
 #include "core/gate.h"
 #include "core/network.h"
+#include "core/reach.h"
 
 /* --- lists of words --- */
 
@@ -89,8 +90,8 @@ static const char *
 role_held(const struct world *world, const struct priority *priority,
           const struct actor *actor, struct ref project, int64_t now_ms)
 {
-    world_each_index(world, KIND_GRANT, 0, actor->subject, ref) {
-        const struct grant *grant = world_grant(world, ref);
+    reach_each(world, actor->subject, reach) {
+        const struct grant *grant = world_grant(world, reach.grant);
         const struct role *role = world_role(world, grant->role);
 
         if (role != NULL && role->builtin &&

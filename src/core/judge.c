@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "core/network.h"
+#include "core/reach.h"
 #include "core/role.h"
 
 static void
@@ -300,15 +301,14 @@ grant_fails(const struct question *question, const struct grant *grant)
 static bool
 is_granted(const struct question *question)
 {
-    world_each_index(question->world, KIND_GRANT, 0, question->actor->subject,
-                     ref) {
-        const struct grant *grant = world_grant(question->world, ref);
+    reach_each(question->world, question->actor->subject, reach) {
+        const struct grant *grant = world_grant(question->world, reach.grant);
         const char *why = grant_fails(question, grant);
 
-        tell(question, ACCESS_CHECK_GRANT, ref, why);
+        tell(question, ACCESS_CHECK_GRANT, reach.grant, why);
         if (why[0] != '\0')
             continue;
-        question->verdict->grant = ref;
+        question->verdict->grant = reach.grant;
         return true;
     }
     return false;
@@ -422,8 +422,8 @@ is_on_the_way(const struct question *question)
         return false;
     if (world_is_below(world, question->actor->subject, object))
         return true;
-    world_each_index(world, KIND_GRANT, 0, question->actor->subject, ref) {
-        const struct grant *grant = world_grant(world, ref);
+    reach_each(world, question->actor->subject, reach) {
+        const struct grant *grant = world_grant(world, reach.grant);
 
         if (world_is_below(world, grant->object.parent, object) &&
             judge_bounds(world, grant) &&
@@ -443,14 +443,14 @@ is_platform_admin(const struct question *question)
     const struct world *world = question->world;
     struct ref admin = role_find(world, ROLE_PLATFORM_ADMIN);
 
-    world_each_index(world, KIND_GRANT, 0, question->actor->subject, ref) {
-        const struct grant *grant = world_grant(world, ref);
+    reach_each(world, question->actor->subject, reach) {
+        const struct grant *grant = world_grant(world, reach.grant);
 
         if (grant->object.parent.kind != KIND_PLATFORM ||
             !ref_equal(grant->role, admin) ||
             grant_fails(question, grant)[0] != '\0')
             continue;
-        question->verdict->grant = ref;
+        question->verdict->grant = reach.grant;
         return true;
     }
     return false;

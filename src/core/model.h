@@ -298,6 +298,17 @@ struct grant { /* below platform, tenant, unit or project */
     struct ref granter;
 };
 
+struct team { /* a group: below the platform or a tenant; holds no groups */
+    struct object object;
+    char display[TEXT_MAX_SIZE];
+};
+
+struct membership { /* below its group */
+    struct object object;
+    struct ref subject; /* user or serviceaccount; indexed */
+    struct ref adder;
+};
+
 struct ceiling { /* below a tenant or project: at most one each */
     struct object object;
     struct verbs verbs;

@@ -74,6 +74,11 @@ static const struct rule rules[KIND_COUNT] = {
                     .update = rules_update_role,
                     .remove = rules_delete_role },
     [KIND_GRANT] = { .parents = BELOW_NODES, .create = rules_create_grant },
+    [KIND_GROUP] = { .parents = BELOW(PLATFORM) | BELOW(TENANT),
+                     .named = true,
+                     .remove = rules_delete_group },
+    [KIND_MEMBER] = { .parents = BELOW(GROUP),
+                      .create = rules_create_member },
     [KIND_CEILING] = { .parents = BELOW(TENANT) | BELOW(PROJECT),
                        .create = rules_create_ceiling },
     [KIND_DENY] = { .parents = BELOW_NODES, .create = rules_create_deny },
@@ -161,7 +166,8 @@ may_name(const struct edit *edit, const struct field *field,
         return false;
     if (access_visible(edit->granted, target))
         return true;
-    return image->self.kind == KIND_GRANT &&
+    return (image->self.kind == KIND_GRANT ||
+            image->self.kind == KIND_MEMBER) &&
            strcmp(field->name, "subject") == 0 &&
            access_is_alive(edit->world, target) &&
            image->scope.kind == KIND_TENANT &&
@@ -398,6 +404,8 @@ rules_drop_subject(struct changes *changes, struct ref subject)
     rules_drop_children(changes, KIND_SESSION, subject);
     rules_drop_children(changes, KIND_RECEIPT, subject);
     world_each_index(changes->world, KIND_GRANT, 0, subject, ref)
+        rules_drop(changes, ref);
+    world_each_index(changes->world, KIND_MEMBER, 0, subject, ref)
         rules_drop(changes, ref);
     rules_mark_deleted(changes, subject);
 }

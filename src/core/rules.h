@@ -76,6 +76,8 @@ rule_delete rules_delete_maintenance, rules_delete_commitment;
 rule_create rules_create_serviceaccount, rules_create_apikey,
     rules_create_role, rules_create_grant, rules_create_ceiling,
     rules_create_deny;
+rule_create rules_create_member;
+rule_delete rules_delete_group;
 rule_update rules_update_subject, rules_update_role;
 rule_delete rules_delete_subject, rules_delete_role;
 
@@ -115,8 +117,11 @@ int rules_blocked(const struct blockers *blockers, struct error *err);
 void rules_drop(struct changes *changes, struct ref ref);
 void rules_drop_children(struct changes *changes, enum kind kind,
                          struct ref parent);
-/* Keys, sessions, grants and stored answers of a subject; then its state. */
+/* Keys, sessions, grants, memberships and stored answers of a subject; then its
+ * state. */
 void rules_drop_subject(struct changes *changes, struct ref subject);
+/* A group with its members and its grants. */
+void rules_drop_group(struct changes *changes, struct ref group);
 /* Grants, denies, ceilings, quotas, reservations and alarms of a node. */
 void rules_drop_node_rights(struct changes *changes, struct ref node);
 /* A reservation with what is booked for it. */

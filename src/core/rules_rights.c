@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "core/network.h"
+#include "core/reach.h"
 #include "core/role.h"
 
 /* Subjects, credentials and rights. */
@@ -202,8 +203,8 @@ static int
 check_own_role(const struct edit *edit, const struct role *role,
                struct verbs added, struct error *err)
 {
-    world_each_index(edit->world, KIND_GRANT, 0, edit->actor->subject, ref) {
-        const struct grant *grant = world_grant(edit->world, ref);
+    reach_each(edit->world, edit->actor->subject, reach) {
+        const struct grant *grant = world_grant(edit->world, reach.grant);
         struct verbs over;
 
         if (!ref_equal(grant->role, role->object.self))
@@ -264,9 +265,11 @@ check_subject(const struct edit *edit, const struct grant *grant,
     const struct object *subject = world_object(edit->world, grant->subject);
     enum kind kind = (enum kind)grant->subject.kind;
 
-    if (kind != KIND_USER && kind != KIND_SERVICEACCOUNT)
+    if (kind != KIND_USER && kind != KIND_SERVICEACCOUNT &&
+        kind != KIND_GROUP)
         return error_field(err, "/subject",
-                           "a subject is a user or a service account");
+                           "a subject is a user, a service account or a "
+                           "group");
     if (!access_is_alive(edit->world, grant->subject))
         return error_field(err, "/subject", "the subject is suspended");
     if (subject->scope.kind == KIND_TENANT &&
@@ -343,7 +346,7 @@ check_own(const struct edit *edit, const struct grant *grant,
 {
     struct verbs over;
 
-    if (!ref_equal(grant->subject, edit->actor->subject))
+    if (!reach_is_in(edit->world, edit->actor->subject, grant->subject))
         return 0;
     over = verbs_minus(use, access_use(edit->world, edit->actor,
                                        grant->object.parent, edit->now_ms));

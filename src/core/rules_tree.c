@@ -212,6 +212,8 @@ rules_delete_tenant(const struct edit *edit, struct ref ref,
     rules_drop_node_rights(edit->changes, ref);
     world_each_child(edit->world, KIND_USER, ref, user)
         rules_drop_subject(edit->changes, user);
+    world_each_child(edit->world, KIND_GROUP, ref, group)
+        rules_drop_group(edit->changes, group);
     rules_drop_children(edit->changes, KIND_ROLE, ref);
     return 0;
 }

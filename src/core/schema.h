@@ -53,6 +53,8 @@ enum kind {
     KIND_MAINTENANCE, /* planned, of a node or pool */
     KIND_REQUIREMENT, /* what work needs of a node or card */
     KIND_COMMITMENT,  /* cards that are paid, used or not */
+    KIND_GROUP,   /* of subjects: its grants are theirs */
+    KIND_MEMBER,  /* a subject in a group */
     KIND_FACT,    /* history: usage */
     KIND_EVENT,   /* history: audit record */
     KIND_COUNT

@@ -111,7 +111,7 @@ static const struct field role_fields[] = {
 };
 static const struct field grant_fields[] = {
     REF(grant, subject, C | R | FIELD_INDEX, KIND_NONE,
-        "user or service account"),
+        "user, service account or group"),
     REF(grant, role, C | R, KIND_ROLE, "role"),
     VERBS(grant, use, C, "at most this of the role; none given: all"),
     VERBS(grant, give, C, "hands out at most this; none given: the role's"),
@@ -119,6 +119,14 @@ static const struct field grant_fields[] = {
     TIME(grant, to_ms, C, "valid up to, not including"),
     TEXT(grant, sources, C, "only from these networks"),
     REF(grant, granter, 0, KIND_NONE, "who gave it"),
+};
+static const struct field group_fields[] = {
+    TEXT(team, display, C | U, "name for people"),
+};
+static const struct field member_fields[] = {
+    REF(membership, subject, C | R | FIELD_INDEX, KIND_NONE,
+        "user or service account"),
+    REF(membership, adder, 0, KIND_NONE, "who added it"),
 };
 static const struct field ceiling_fields[] = {
     VERBS(ceiling, verbs, C | U | R, "nothing else is allowed below"),
@@ -337,6 +345,13 @@ const struct schema schema_tenant[KIND_COUNT] = {
     KIND(ROLE, role, "roles", "ro", LIFE_OBJECT, "A named set of verbs."),
     KIND(GRANT, grant, "grants", "gr", LIFE_OBJECT,
          "A right of a subject at a node of the tree."),
+    [KIND_GROUP] = { "group", "groups", "gp", LIFE_OBJECT,
+                     sizeof(struct team), group_fields, COUNT(group_fields),
+                     "Subjects that have the same rights." },
+    [KIND_MEMBER] = { "member", "members", "me", LIFE_OBJECT,
+                      sizeof(struct membership), member_fields,
+                      COUNT(member_fields),
+                      "A subject that has a group's rights." },
     KIND(CEILING, ceiling, "ceilings", "ce", LIFE_OBJECT,
          "What can be allowed below at most."),
     KIND(DENY, deny, "denies", "de", LIFE_OBJECT, "What is forbidden below."),

@@ -43,7 +43,8 @@ const void *world_get_kind(const struct world *world, enum kind kind,
     X(BOOKING, booking) X(RESERVATION, reservation) X(VOLUME, volume)         \
     X(ALARM, alarm) X(REQUEST, wish) X(RECEIPT, receipt) X(SOURCE, source) \
     X(RECENT, recent) X(MAINTENANCE, maintenance)                             \
-    X(REQUIREMENT, requirement) X(COMMITMENT, commitment)
+    X(REQUIREMENT, requirement) X(COMMITMENT, commitment)                     \
+    X(GROUP, team) X(MEMBER, membership)
 #define WORLD_GETTER(KIND, name)                                              \
     static inline const struct name *world_##name(const struct world *world,  \
                                                   struct ref ref)             \

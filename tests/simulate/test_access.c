@@ -7,7 +7,7 @@
 
 /*
  * Properties of access over generated worlds: random people, roles, grants
- * with windows and networks, denies, ceilings, keys and suspensions.  The
+ * with windows and networks, groups, denies, ceilings, keys and suspensions.  The
  * same seed makes the same worlds.
  */
 
@@ -177,6 +177,39 @@ make_actors(struct lab *lab)
 }
 
 static void
+put_member(struct lab *lab, struct ref group, struct ref subject)
+{
+    struct changes *changes = people_begin(&lab->p);
+    struct membership *member =
+        change_create(changes, KIND_MEMBER, group, "");
+
+    member->subject = subject;
+    world_apply(lab->p.world, changes);
+}
+
+/* Two of each home; everybody may be in both of theirs. */
+static void
+make_groups(struct lab *lab)
+{
+    struct people *p = &lab->p;
+    struct ref homes[] = { p->platform, p->red, p->blue };
+
+    for (size_t i = 0; i < 6; i++) {
+        struct ref home = homes[i / 2];
+        struct ref group = people_put(p, KIND_GROUP, home, "");
+
+        for (int k = 0; k < 2; k++)
+            if (chance(lab, 60))
+                (void)some_grant(lab, group);
+        for (size_t a = 0; a < SUBJECTS - 1; a++)
+            if (ref_equal(world_scope(p->world, lab->actors[a].subject),
+                          home) &&
+                chance(lab, 25))
+                put_member(lab, group, lab->actors[a].subject);
+    }
+}
+
+static void
 make_bounds(struct lab *lab)
 {
     struct people *p = &lab->p;
@@ -204,6 +237,7 @@ lab_open(struct lab *lab, uint64_t seed)
     make_roles(lab);
     make_objects(lab);
     make_actors(lab);
+    make_groups(lab);
     make_bounds(lab);
 }
 
@@ -276,6 +310,18 @@ denied_or_capped(const struct world *world, enum verb verb, struct ref object)
     return false;
 }
 
+/* Of the subject itself, or of a group with it in. */
+static bool
+is_of(const struct world *world, const struct grant *grant,
+      struct ref subject)
+{
+    world_each(world, KIND_MEMBER, ref)
+        if (ref_equal(world_membership(world, ref)->subject, subject) &&
+            ref_equal(world_parent(world, ref), grant->subject))
+            return true;
+    return ref_equal(grant->subject, subject);
+}
+
 static bool
 grant_counts(const struct lab *lab, const struct actor *actor,
              const struct grant *grant, enum verb verb, struct ref object)
@@ -286,7 +332,7 @@ grant_counts(const struct lab *lab, const struct actor *actor,
     struct verbs level = verbs_for((enum kind)node.kind);
     struct ref home = world_scope(world, actor->subject);
 
-    if (!ref_equal(grant->subject, actor->subject) ||
+    if (!is_of(world, grant, actor->subject) ||
         !world_is_below(world, object, node) ||
         !verbs_have(&role->verbs, verb) || !verbs_have(&grant->use, verb) ||
         !verbs_have(&level, verb))

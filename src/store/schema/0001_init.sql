@@ -724,6 +724,31 @@ CREATE TABLE "commitment" (
     "to_ms" INTEGER,
     "live" INTEGER NOT NULL DEFAULT 1
 ) STRICT;
+CREATE TABLE "group" (
+    "id" TEXT NOT NULL PRIMARY KEY,
+    "seq" INTEGER,
+    "version" INTEGER,
+    "revision" INTEGER,
+    "created_ms" INTEGER,
+    "updated_ms" INTEGER,
+    "parent" TEXT,
+    "name" TEXT,
+    "display" TEXT,
+    "live" INTEGER NOT NULL DEFAULT 1
+) STRICT;
+CREATE TABLE "member" (
+    "id" TEXT NOT NULL PRIMARY KEY,
+    "seq" INTEGER,
+    "version" INTEGER,
+    "revision" INTEGER,
+    "created_ms" INTEGER,
+    "updated_ms" INTEGER,
+    "parent" TEXT,
+    "name" TEXT,
+    "subject" TEXT,
+    "adder" TEXT,
+    "live" INTEGER NOT NULL DEFAULT 1
+) STRICT;
 CREATE TABLE "fact" (
     "id" TEXT NOT NULL,
     "seq" INTEGER,
