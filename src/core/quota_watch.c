@@ -9,13 +9,17 @@
 #include "core/lifecycle.h"
 #include "core/quota_private.h"
 
-/* A live workload and what it has. */
+/* What is stopped as one and what it has: a live workload, or one surplus
+ * instance of an elastic gang, which goes on without it. */
 struct live {
     struct ref workload;
+    struct ref surplus; /* none: all of the workload but its surplus */
     struct demand demand;
+    int kind;
     int64_t priority;
+    int64_t lost; /* milli-card-ms since the last checkpoint */
     uint64_t seq;
-    bool fixed, leaving;
+    bool fixed, leaving, taken;
 };
 
 struct watch {
@@ -30,38 +34,114 @@ struct watch {
 
 /* --- live work --- */
 
-static struct demand
-demand_of(const struct watch *watch, const struct workload *workload)
+/* Nothing yet. */
+static struct live
+live_of(const struct watch *watch, const struct workload *workload)
 {
-    struct demand demand = { .project = workload->object.parent,
-                             .class = workload->class,
-                             .asked_pool = workload->pool,
-                             .user = workload->user,
-                             .now_ms = watch->now_ms };
+    const struct priority *priority =
+        world_priority(watch->world, workload->priority);
 
-    demand.of[DIMENSION_WORKLOADS] = 1;
-    demand.of[DIMENSION_TOKENS] = workload->kind == WORKLOAD_SERVICE;
+    return (struct live){
+        .workload = workload->object.self,
+        .demand = { .project = workload->object.parent,
+                    .class = workload->class,
+                    .asked_pool = workload->pool,
+                    .user = workload->user,
+                    .now_ms = watch->now_ms },
+        .kind = workload->kind,
+        .priority = priority != NULL ? priority->value : 0,
+        .seq = workload->object.seq,
+        .fixed = !workload->preemptible,
+        .leaving = workload->state == WORKLOAD_PREEMPTING ||
+                   workload->state == WORKLOAD_CANCELLING
+    };
+}
+
+static void
+add_instance(const struct watch *watch, struct live *live,
+             const struct instance *instance)
+{
+    const struct workload *workload =
+        world_workload(watch->world, live->workload);
+    int64_t before = live->demand.of[DIMENSION_CARDS], since_ms;
+
+    quota_demand_instance(watch->world, instance, &live->demand);
+    world_each_child(watch->world, KIND_BINDING, instance->object.self, at)
+        if (world_binding(watch->world, at)->to_ms == 0)
+            quota_demand_binding(world_binding(watch->world, at),
+                                 &live->demand);
+    since_ms = workload->checkpoint_ms > instance->started_ms
+                   ? workload->checkpoint_ms
+                   : instance->started_ms;
+    if (instance->started_ms > 0 && watch->now_ms > since_ms)
+        live->lost += (live->demand.of[DIMENSION_CARDS] - before) *
+                      (watch->now_ms - since_ms);
+}
+
+/* Is it, or was it, surplus that leaves alone? */
+static bool
+stands_alone(const struct workload *workload, const struct instance *instance)
+{
+    return lifecycle_has_left(instance) ||
+           lifecycle_can_shrink(workload, instance);
+}
+
+/* The order of giving back.  What keeps those below the quota at their
+ * guarantees goes before what would not. */
+static bool
+goes_before(const struct live *a, bool a_spares, const struct live *b,
+            bool b_spares)
+{
+    if (ref_is_none(a->surplus) != ref_is_none(b->surplus))
+        return !ref_is_none(a->surplus);
+    if (a_spares != b_spares)
+        return a_spares;
+    if (a->kind != b->kind)
+        return a->kind == WORKLOAD_BATCH ||
+               (a->kind == WORKLOAD_INTERACTIVE &&
+                b->kind == WORKLOAD_SERVICE);
+    if (a->priority != b->priority)
+        return a->priority < b->priority;
+    if (a->lost != b->lost)
+        return a->lost < b->lost;
+    return a->seq > b->seq;
+}
+
+static void
+put_live(struct watch *watch, const struct live *live)
+{
+    watch->lives[watch->count++] = *live;
+    if (live->leaving)
+        quota_charge(watch->world, &live->demand, &watch->leaving, -1);
+    else if (live->fixed)
+        quota_charge(watch->world, &live->demand, &watch->fixed, 1);
+}
+
+static void
+gather_one(struct watch *watch, const struct workload *workload)
+{
+    struct live whole = live_of(watch, workload);
+
+    whole.demand.of[DIMENSION_WORKLOADS] = 1;
+    whole.demand.of[DIMENSION_TOKENS] = workload->kind == WORKLOAD_SERVICE;
     world_each_child(watch->world, KIND_INSTANCE, workload->object.self, ref) {
         const struct instance *instance = world_instance(watch->world, ref);
+        struct live surplus = live_of(watch, workload);
 
         if (instance->state == INSTANCE_RELEASED)
             continue;
-        quota_demand_instance(watch->world, instance, &demand);
-        world_each_child(watch->world, KIND_BINDING, ref, at)
-            if (world_binding(watch->world, at)->to_ms == 0)
-                quota_demand_binding(world_binding(watch->world, at),
-                                     &demand);
+        if (whole.leaving || !stands_alone(workload, instance)) {
+            add_instance(watch, &whole, instance);
+            continue;
+        }
+        surplus.surplus = ref;
+        surplus.seq = instance->object.seq;
+        surplus.fixed = false;
+        surplus.leaving = lifecycle_has_left(instance);
+        add_instance(watch, &surplus, instance);
+        put_live(watch, &surplus);
     }
-    return demand;
-}
-
-/* Lowest priority first, then the newest: the order of giving back. */
-static bool
-goes_before(const struct live *a, const struct live *b)
-{
-    if (a->priority != b->priority)
-        return a->priority < b->priority;
-    return a->seq > b->seq;
+    put_live(watch, &whole);
 }
 
 /* All live work, and what of it leaves or cannot be stopped; once. */
@@ -74,47 +154,67 @@ gather(struct watch *watch)
         return;
     world_each(watch->world, KIND_WORKLOAD, ref)
         room += lifecycle_is_live(world_workload(watch->world, ref)->state);
+    world_each(watch->world, KIND_INSTANCE, ref)
+        room += world_instance(watch->world, ref)->state != INSTANCE_RELEASED;
     watch->lives = arena_alloc(watch->changes->arena,
                                (room + 1) * sizeof(*watch->lives));
     world_each(watch->world, KIND_WORKLOAD, ref) {
         const struct workload *workload = world_workload(watch->world, ref);
-        const struct priority *priority =
-            world_priority(watch->world, workload->priority);
-        struct live *live = &watch->lives[watch->count];
 
-        if (!lifecycle_is_live(workload->state))
-            continue;
-        *live = (struct live){ ref,
-                               demand_of(watch, workload),
-                               priority != NULL ? priority->value : 0,
-                               workload->object.seq,
-                               !workload->preemptible,
-                               workload->state == WORKLOAD_PREEMPTING ||
-                                   workload->state == WORKLOAD_CANCELLING };
-        watch->count++;
-        if (live->leaving)
-            quota_charge(watch->world, &live->demand, &watch->leaving, -1);
-        else if (live->fixed)
-            quota_charge(watch->world, &live->demand, &watch->fixed, 1);
+        if (lifecycle_is_live(workload->state))
+            gather_one(watch, workload);
     }
 }
 
-/* The next in the order of giving back that the quota counts; taken ones are
- * leaving.  fixed: of those that cannot be stopped. */
+static int64_t
+need_of(const struct watch *watch, const struct quota *quota,
+        const struct live *live)
+{
+    return world_is_below(watch->world, live->demand.project,
+                          quota->object.parent)
+               ? quota_need(watch->world, quota, &live->demand)
+               : 0;
+}
+
+/* Would everybody between it and the quota's node keep their guarantee? */
+static bool
+spares(const struct watch *watch, const struct quota *quota,
+       const struct live *live)
+{
+    for (struct ref node = live->demand.project;
+         !ref_is_none(node) && !ref_equal(node, quota->object.parent);
+         node = world_parent(watch->world, node))
+        world_each_child(watch->world, KIND_QUOTA, node, ref) {
+            const struct quota *own = world_quota(watch->world, ref);
+            int64_t need = need_of(watch, own, live);
+
+            if (own->dimension == quota->dimension && need > 0 &&
+                own->used + ledger_get(&watch->leaving, ref) - need <
+                    quota_guaranteed(watch->world, own, watch->now_ms))
+                return false;
+        }
+    return true;
+}
+
+/* The next in the order of giving back that the quota counts. */
 static struct live *
-next_of(const struct watch *watch, const struct quota *quota, bool fixed)
+next_of(const struct watch *watch, const struct quota *quota)
 {
     struct live *best = NULL;
+    bool best_spares = false;
 
     for (size_t i = 0; i < watch->count; i++) {
         struct live *live = &watch->lives[i];
+        bool own;
 
-        if (!live->leaving && live->fixed == fixed &&
-            world_is_below(watch->world, live->demand.project,
-                           quota->object.parent) &&
-            quota_need(watch->world, quota, &live->demand) > 0 &&
-            (best == NULL || goes_before(live, best)))
+        if (live->leaving || live->taken || live->fixed ||
+            need_of(watch, quota, live) == 0)
+            continue;
+        own = spares(watch, quota, live);
+        if (best == NULL || goes_before(live, own, best, best_spares)) {
             best = live;
+            best_spares = own;
+        }
     }
     return best;
 }
@@ -134,23 +234,87 @@ stop(struct watch *watch, const struct quota *quota, struct live *live,
         "time_ms", (json_int_t)watch->now_ms);
 
     json_write(&text, proof);
-    lifecycle_stop(watch->changes, live->workload, WORKLOAD_PREEMPTING,
-                   LIFECYCLE_QUOTA, buffer_text(&text));
-    live->leaving = true;
-    quota_charge(watch->world, &live->demand, &watch->leaving, -1);
+    if (!ref_is_none(live->surplus))
+        lifecycle_shrink(watch->changes, live->surplus, buffer_text(&text));
+    else
+        lifecycle_stop(watch->changes, live->workload, WORKLOAD_PREEMPTING,
+                       LIFECYCLE_QUOTA, buffer_text(&text));
 }
 
-/* Preemptible work above a capacity limit, the least that brings it below. */
+static void
+take(struct watch *watch, struct live *live, bool taken)
+{
+    live->taken = taken;
+    quota_charge(watch->world, &live->demand, &watch->leaving,
+                 taken ? -1 : 1);
+}
+
+/* It was told to; a gang takes its surplus along. */
+static void
+leaves(struct watch *watch, struct live *live)
+{
+    live->taken = false;
+    live->leaving = true;
+    for (size_t i = 0; i < watch->count; i++) {
+        struct live *other = &watch->lives[i];
+
+        if (!ref_is_none(live->surplus) || ref_is_none(other->surplus) ||
+            !ref_equal(other->workload, live->workload) || other->leaving)
+            continue;
+        if (!other->taken)
+            take(watch, other, true);
+        other->taken = false;
+        other->leaving = true;
+    }
+}
+
+static int64_t
+above(const struct watch *watch, const struct quota *quota, int64_t limit)
+{
+    return quota->used + ledger_get(&watch->leaving, quota->object.self) -
+           limit;
+}
+
+/* A gang's members cannot stay without the surplus that was taken for them. */
+static bool
+may_stay(const struct watch *watch, const struct live *live)
+{
+    for (size_t i = 0; i < watch->count; i++) {
+        const struct live *other = &watch->lives[i];
+
+        if (!ref_is_none(live->surplus) && ref_is_none(other->surplus) &&
+            other->taken && ref_equal(other->workload, live->workload))
+            return false;
+    }
+    return true;
+}
+
+/* Preemptible work above a capacity limit, the least that brings it below:
+ * what came first in the order and is not needed after all stays. */
 static void
 take_back(struct watch *watch, const struct quota *quota, int64_t limit)
 {
-    struct live *live;
+    struct live **list, *live;
+    size_t count = 0;
 
     gather(watch);
-    while (quota->used + ledger_get(&watch->leaving, quota->object.self) >
-               limit &&
-           (live = next_of(watch, quota, false)) != NULL)
-        stop(watch, quota, live, "quota-reclaim", limit);
+    list = arena_alloc(watch->changes->arena,
+                       (watch->count + 1) * sizeof(struct live *));
+    while (above(watch, quota, limit) > 0 &&
+           (live = next_of(watch, quota)) != NULL) {
+        take(watch, live, true);
+        list[count++] = live;
+    }
+    for (size_t i = count; i > 0; i--)
+        if (above(watch, quota, limit) +
+                    need_of(watch, quota, list[i - 1]) <= 0 &&
+            may_stay(watch, list[i - 1]))
+            take(watch, list[i - 1], false);
+    for (size_t i = 0; i < count; i++)
+        if (list[i]->taken) {
+            stop(watch, quota, list[i], "quota-reclaim", limit);
+            leaves(watch, list[i]);
+        }
 }
 
 /* What uses up more of a month that is used up. */
@@ -164,11 +328,13 @@ stop_all(struct watch *watch, const struct quota *quota, int64_t limit)
 
         if (quota->dimension != DIMENSION_TOKENS)
             cards.dimension = DIMENSION_CARDS;
-        if (!live->leaving &&
-            world_is_below(watch->world, live->demand.project,
-                           quota->object.parent) &&
-            quota_need(watch->world, &cards, &live->demand) > 0)
-            stop(watch, quota, live, "quota-used-up", limit);
+        /* The surplus goes with its gang. */
+        if (!ref_is_none(live->surplus) || live->leaving ||
+            need_of(watch, &cards, live) == 0)
+            continue;
+        stop(watch, quota, live, "quota-used-up", limit);
+        take(watch, live, true);
+        leaves(watch, live);
     }
 }
 
@@ -243,6 +409,13 @@ flag(struct watch *watch, const struct quota *quota, const struct live *live,
                 reason_amount(b, quota->dimension, quota->guaranteed));
 }
 
+static bool
+is_later(const struct live *a, const struct live *b)
+{
+    return a->priority != b->priority ? a->priority < b->priority
+                                      : a->seq > b->seq;
+}
+
 /* The newest of the work that cannot be stopped, down to the guarantee. */
 static void
 look_at_fixed(struct watch *watch, const struct quota *quota, bool *flagged)
@@ -260,10 +433,8 @@ look_at_fixed(struct watch *watch, const struct quota *quota, bool *flagged)
             const struct live *at = &watch->lives[k];
 
             if (at->fixed && !at->leaving && !flagged[k] &&
-                world_is_below(watch->world, at->demand.project,
-                               quota->object.parent) &&
-                quota_need(watch->world, quota, &at->demand) > 0 &&
-                (live == NULL || goes_before(at, live)))
+                need_of(watch, quota, at) > 0 &&
+                (live == NULL || is_later(at, live)))
                 live = at;
         }
         if (live == NULL)

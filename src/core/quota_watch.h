@@ -10,7 +10,9 @@
  * Looked at now and then: an alarm on the node while a quota is at its soft
  * amount or a month's limit is used up; work that a used up month stops, by
  * its action, or that is above a capacity limit whose quota reclaims, gets
- * notice and goes back through the gate; work that cannot be stopped and is
+ * notice and goes back through the gate (surplus of elastic gangs leaves alone
+ * and first; then what is above the guarantees below the quota, by kind,
+ * priority, lost work and age; the least that is enough); work that cannot be stopped and is
  * above a guarantee that was lowered runs on and is flagged by an alarm.
  * Nothing is put into the set when nothing changed.
  */

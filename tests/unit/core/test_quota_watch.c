@@ -165,6 +165,157 @@ a_lowered_limit_takes_back_only_when_asked_S17(void **state)
     }
 }
 
+/* Grows to its most, all of it running. */
+static struct ref
+running_gang(struct stage *s, int64_t least, int64_t most)
+{
+    struct job job = job_of(s);
+    struct ref ref;
+
+    job.instances = least;
+    job.instances_max = most;
+    ref = scene_running(&s->scene, job);
+    for (int64_t i = least; i < most; i++) {
+        scene_run(&s->scene);
+        scene_start(&s->scene, ref);
+    }
+    assert_int_equal(scene_workload(&s->scene, ref)->instances_now, most);
+    return ref;
+}
+
+/* [S17] Limit 6, of which a gang of 2 to 4 has 4 and a job 2: lowered to 5 one
+ * surplus instance goes; lowered to 3 the other one would not be enough, and
+ * the job alone is. */
+static void
+a_limit_takes_surplus_before_whole_work_S17(void **state)
+{
+    struct stage s;
+    struct job two;
+    struct ref quota, gang, job;
+
+    (void)state;
+    stage_setup(&s);
+    quota = put_quota(&s, DIMENSION_CARDS, 0, CARDS(6), 0, 0, true);
+    gang = running_gang(&s, 2, 4);
+    two = job_of(&s);
+    two.class = scene_class(&s.scene, "h100.2", "h100", 2);
+    job = scene_running(&s.scene, two);
+    scene_change_quota(&s.scene, quota, 0, CARDS(5));
+    look(&s);
+    look(&s); /* what leaves already counts as gone */
+    assert_int_equal(scene_workload(&s.scene, gang)->instances_now, 3);
+    assert_int_equal(scene_state(&s.scene, gang), WORKLOAD_RUNNING);
+    assert_int_equal(scene_state(&s.scene, job), WORKLOAD_RUNNING);
+    assert_non_null(strstr(scene_workload(&s.scene, gang)->proof->bytes,
+                           "quota-reclaim"));
+    scene_change_quota(&s.scene, quota, 0, CARDS(3));
+    look(&s);
+    look(&s);
+    assert_int_equal(scene_workload(&s.scene, gang)->instances_now, 3);
+    assert_int_equal(scene_state(&s.scene, gang), WORKLOAD_RUNNING);
+    assert_int_equal(scene_state(&s.scene, job), WORKLOAD_PREEMPTING);
+    scene_teardown(&s.scene);
+}
+
+/* Two projects, one guaranteed 2 of the tenant's 4: lowered to 2, the other
+ * one's older work goes, not the guaranteed newer one. */
+static void
+a_limit_takes_what_is_above_a_guarantee_below_it(void **state)
+{
+    struct stage s;
+    struct ref quota, other, burst[2], kept[2];
+    struct job job;
+
+    (void)state;
+    stage_setup(&s);
+    quota = put_quota(&s, DIMENSION_CARDS, CARDS(2), CARDS(4), 0, 0, true);
+    other = scene_project(&s.scene, s.tenant, "p2");
+    scene_quota(&s.scene, other, DIMENSION_CARDS, CARDS(2), CARDS(4));
+    job = job_of(&s);
+    for (int i = 0; i < 2; i++)
+        burst[i] = scene_running(&s.scene, job);
+    job.project = other;
+    for (int i = 0; i < 2; i++)
+        kept[i] = scene_running(&s.scene, job);
+    scene_change_quota(&s.scene, quota, CARDS(2), CARDS(2));
+    look(&s);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(scene_state(&s.scene, kept[i]), WORKLOAD_RUNNING);
+        assert_int_equal(scene_state(&s.scene, burst[i]),
+                         WORKLOAD_PREEMPTING);
+    }
+    scene_teardown(&s.scene);
+}
+
+/* A small job comes first in the order, but the large one behind it is enough
+ * alone. */
+static void
+a_limit_stops_no_more_than_it_has_to(void **state)
+{
+    struct stage s;
+    struct ref quota, large, small;
+    struct job job;
+
+    (void)state;
+    stage_setup(&s);
+    quota = put_quota(&s, DIMENSION_CARDS, 0, CARDS(5), 0, 0, true);
+    job = job_of(&s);
+    job.instances = 4;
+    large = scene_running(&s.scene, job);
+    small = scene_running(&s.scene, job_of(&s)); /* newer */
+    scene_change_quota(&s.scene, quota, 0, CARDS(3));
+    look(&s);
+    assert_int_equal(scene_state(&s.scene, large), WORKLOAD_PREEMPTING);
+    assert_int_equal(scene_state(&s.scene, small), WORKLOAD_RUNNING);
+    scene_teardown(&s.scene);
+}
+
+/* Of two that are equal the one that saved its work goes, older or not. */
+static void
+a_limit_takes_what_loses_least(void **state)
+{
+    struct stage s;
+    struct ref quota, saved, newer;
+
+    (void)state;
+    stage_setup(&s);
+    quota = put_quota(&s, DIMENSION_CARDS, 0, CARDS(2), 0, 0, true);
+    saved = scene_running(&s.scene, job_of(&s));
+    scene_wait(&s.scene, HOUR_MS);
+    newer = scene_running(&s.scene, job_of(&s));
+    scene_wait(&s.scene, HOUR_MS);
+    scene_edit(&s.scene, changes, workload, saved);
+    workload->checkpoint_ms = s.scene.now_ms - 1000;
+    scene_apply(&s.scene, changes);
+    scene_change_quota(&s.scene, quota, 0, CARDS(1));
+    look(&s);
+    assert_int_equal(scene_state(&s.scene, saved), WORKLOAD_PREEMPTING);
+    assert_int_equal(scene_state(&s.scene, newer), WORKLOAD_RUNNING);
+    scene_teardown(&s.scene);
+}
+
+/* A month that is used up stops the gang as a whole, surplus and all. */
+static void
+a_used_up_month_stops_a_gang_with_its_surplus(void **state)
+{
+    struct stage s;
+    struct ref gang;
+
+    (void)state;
+    stage_setup(&s);
+    scene_quota(&s.scene, s.tenant, DIMENSION_CARDS, 0, CARDS(4));
+    put_quota(&s, DIMENSION_CARD_TIME, 0, 8 * 1000 * HOUR_MS, 0, QUOTA_STOP,
+              false);
+    gang = running_gang(&s, 2, 4);
+    scene_wait(&s.scene, 2 * HOUR_MS);
+    look(&s);
+    assert_int_equal(scene_state(&s.scene, gang), WORKLOAD_PREEMPTING);
+    world_each_child(s.scene.world, KIND_INSTANCE, gang, ref)
+        assert_int_not_equal(world_instance(s.scene.world, ref)->want,
+                             WANT_RUN);
+    scene_teardown(&s.scene);
+}
+
 /* [S17] What cannot be stopped runs on above a lowered guarantee: the newest
  * of it is flagged, until the guarantee holds it again. */
 static void
@@ -251,6 +402,11 @@ main(void)
         cmocka_unit_test(a_soft_amount_is_told_once_and_taken_back),
         cmocka_unit_test(a_used_up_month_stops_work_only_when_it_says_so),
         cmocka_unit_test(a_lowered_limit_takes_back_only_when_asked_S17),
+        cmocka_unit_test(a_limit_takes_surplus_before_whole_work_S17),
+        cmocka_unit_test(a_limit_takes_what_is_above_a_guarantee_below_it),
+        cmocka_unit_test(a_limit_stops_no_more_than_it_has_to),
+        cmocka_unit_test(a_limit_takes_what_loses_least),
+        cmocka_unit_test(a_used_up_month_stops_a_gang_with_its_surplus),
         cmocka_unit_test(fixed_work_above_a_lowered_guarantee_is_flagged_S17),
         cmocka_unit_test(a_priority_class_keeps_to_its_share_and_its_month),
     };
