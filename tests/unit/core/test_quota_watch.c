@@ -217,6 +217,31 @@ a_limit_takes_surplus_before_whole_work_S17(void **state)
     scene_teardown(&s.scene);
 }
 
+/* One of two surplus instances leaves for a reason of its own: what it gives
+ * back is enough for the limit. */
+static void
+what_leaves_a_gang_already_counts_as_given_back(void **state)
+{
+    struct stage s;
+    struct ref quota, gang, leaver = { 0 };
+    struct changes *changes;
+
+    (void)state;
+    stage_setup(&s);
+    quota = put_quota(&s, DIMENSION_CARDS, 0, CARDS(4), 0, 0, true);
+    gang = running_gang(&s, 2, 4);
+    world_each_child(s.scene.world, KIND_INSTANCE, gang, ref)
+        if (world_instance(s.scene.world, ref)->number == 2)
+            leaver = ref;
+    changes = scene_begin(&s.scene);
+    lifecycle_shrink(changes, leaver, NULL);
+    scene_apply(&s.scene, changes);
+    scene_change_quota(&s.scene, quota, 0, CARDS(3));
+    look(&s);
+    assert_int_equal(scene_workload(&s.scene, gang)->instances_now, 3);
+    scene_teardown(&s.scene);
+}
+
 /* Two projects, one guaranteed 2 of the tenant's 4: lowered to 2, the other
  * one's older work goes, not the guaranteed newer one. */
 static void
@@ -403,6 +428,7 @@ main(void)
         cmocka_unit_test(a_used_up_month_stops_work_only_when_it_says_so),
         cmocka_unit_test(a_lowered_limit_takes_back_only_when_asked_S17),
         cmocka_unit_test(a_limit_takes_surplus_before_whole_work_S17),
+        cmocka_unit_test(what_leaves_a_gang_already_counts_as_given_back),
         cmocka_unit_test(a_limit_takes_what_is_above_a_guarantee_below_it),
         cmocka_unit_test(a_limit_stops_no_more_than_it_has_to),
         cmocka_unit_test(a_limit_takes_what_loses_least),
