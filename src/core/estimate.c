@@ -169,6 +169,7 @@ waits_for_work(const struct workload *workload)
     case REASON_GOVERNANCE:
     case REASON_COMPATIBILITY:
     case REASON_MAINTENANCE:
+    case REASON_IMAGE:
         break;
     }
     return false;

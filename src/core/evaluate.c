@@ -34,6 +34,7 @@ look_ahead(struct look *look)
     gate_init(&look->soon, estate->world, balance, estate->now_ms,
               look->arena);
     look->soon.shapes = look->gate->shapes;
+    look->soon.images = look->gate->images;
 }
 
 /* Is it closed by what work of any tenant may give back, in any pool: a limit

@@ -310,7 +310,7 @@ trial_add_cards(struct trial *trial, const struct spot *spot, int64_t cards,
     struct node *node;
     struct ref ref;
 
-    needs = require_list(trial->world, workload, list, &digest);
+    needs = require_list(trial->world, workload, true, list, &digest);
     (void)snprintf(node_name, sizeof(node_name), "what-if-node%" PRId64,
                    number);
     node = change_create(changes, KIND_NODE, spot->pool, node_name);

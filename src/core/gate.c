@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "core/gate.h"
+#include "core/gate_private.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -335,8 +335,10 @@ shape_of(struct gate *gate, const struct workload *workload, struct ref pool)
     struct need needs[REQUIRE_MAX];
     struct shape *shape;
     uint64_t digest;
-    size_t count = require_list(gate->world, workload, needs, &digest);
+    size_t count;
 
+    gate_keep_images(gate);
+    count = gate_needs(gate, workload, needs, &digest);
     for (shape = gate->shapes; shape != NULL; shape = shape->next)
         if (ref_equal(shape->pool, pool) &&
             ref_equal(shape->class, workload->class) &&
@@ -361,62 +363,6 @@ shape_of(struct gate *gate, const struct workload *workload, struct ref pool)
     return shape;
 }
 
-/* The need that most cards of the class miss, the first of equals. */
-static size_t
-hardest_need(const struct gate *gate, const struct workload *workload,
-             struct ref pool, const struct need *needs, size_t count,
-             int64_t *missing_out, int64_t *cards_out)
-{
-    const struct class *class = world_class(gate->world, workload->class);
-    size_t hardest = 0;
-
-    *missing_out = -1;
-    for (size_t i = 0; i < count; i++) {
-        int64_t missing =
-            require_missing(gate->world, pool, class, &needs[i], cards_out);
-
-        if (missing > *missing_out) {
-            *missing_out = missing;
-            hardest = i;
-        }
-    }
-    return hardest;
-}
-
-/* Would it be possible if nothing were required?  Then that is why not. */
-static bool
-say_incompatible(const struct gate *gate, const struct workload *workload,
-                 struct ref pool, struct verdict *verdict)
-{
-    const struct class *class = world_class(gate->world, workload->class);
-    struct need needs[REQUIRE_MAX];
-    char text[REQUIRE_TEXT_MAX];
-    int64_t capacity, memory, missing, cards;
-    uint64_t digest;
-    size_t count = require_list(gate->world, workload, needs, &digest);
-    const struct place_amount amount = { workload->instances,
-                                         workload->cpu_milli,
-                                         workload->memory_mib, NULL, 0 };
-    size_t hardest;
-
-    if (count == 0 ||
-        !place_shape(gate->world, pool, class,
-                     manifest_topology(workload->spec), &amount, &capacity,
-                     &memory))
-        return false;
-    hardest = hardest_need(gate, workload, pool, needs, count, &missing,
-                           &cards);
-    verdict_set(verdict, WORKLOAD_REJECTED, REASON_COMPATIBILITY,
-                "it needs %s: %" PRId64 " of the %" PRId64
-                " cards of class %s in pool %s do not have it",
-                require_text(text, gate->world, &needs[hardest]), missing,
-                cards, class->object.name,
-                world_pool(gate->world, pool)->object.name);
-    verdict_numbers(verdict, workload->instances, cards - missing,
-                    AMOUNT_NONE);
-    return true;
-}
-
 static bool
 check_shape(struct gate *gate, const struct workload *workload,
             struct ref pool, const struct shape *shape,
@@ -433,7 +379,7 @@ check_shape(struct gate *gate, const struct workload *workload,
     if (shape->spread.level != TOPOLOGY_POOL && shape->spread.required)
         (void)snprintf(apart, sizeof(apart), ", at most %" PRId64 "%s",
                        shape->spread.most, where[shape->spread.level]);
-    if (shape->needs != 0 && say_incompatible(gate, workload, pool, verdict))
+    if (shape->needs != 0 && gate_say_incompatible(gate, workload, pool, verdict))
         return false;
     if (shape->least_memory == 0 &&
         !(class->form == FORM_WHOLE && class->count == 0))
@@ -572,21 +518,6 @@ gate_check(struct gate *gate, const struct workload *workload,
     return false;
 }
 
-static void
-add_needs(const struct gate *gate, const struct workload *workload,
-          struct place_request *request)
-{
-    struct need needs[REQUIRE_MAX], *kept;
-
-    request->need_count = require_list(gate->world, workload, needs,
-                                       &request->needs_digest);
-    if (request->need_count == 0)
-        return;
-    kept = arena_alloc(gate->arena, request->need_count * sizeof(*kept));
-    memcpy(kept, needs, request->need_count * sizeof(*kept));
-    request->needs = kept;
-}
-
 /* How far it reaches if it starts now, or when all that is being stopped has
  * given back. */
 static void
@@ -659,7 +590,7 @@ gate_request(const struct gate *gate, const struct workload *workload,
         manifest_topology(workload->spec) == TOPOLOGY_LEAF;
     request_out->one_island =
         manifest_topology(workload->spec) == TOPOLOGY_ISLAND;
-    add_needs(gate, workload, request_out);
+    gate_add_needs(gate, workload, request_out);
     add_ends(gate, workload, request_out);
     ask_apart(workload, request_out);
     request_out->bar_count =

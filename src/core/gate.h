@@ -20,6 +20,7 @@ struct gate {
     int64_t now_ms;
     struct arena *arena;
     struct shape *shapes; /* answers so far */
+    struct gate_images *images;
 };
 
 void gate_init(struct gate *gate, const struct world *world,

@@ -427,6 +427,7 @@ enum reason {
     REASON_SPREAD,      /* queued: free, but not far enough apart */
     REASON_COMPATIBILITY, /* no node or card says what is required */
     REASON_MAINTENANCE, /* queued: it would run into a planned one */
+    REASON_IMAGE,       /* no node, or none with room, has its image */
 };
 struct workload { /* below a project */
     struct object object;

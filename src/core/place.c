@@ -13,7 +13,7 @@ place_filter_text(enum place_filter filter)
 {
     static const char *const names[FILTER_COUNT] = {
         "node-state", "lease", "pinned", "neighbour", "maintenance", "class",
-        "compatibility", "quota", "health", "foreign", "handover", "partition", "held", "used",
+        "compatibility", "image", "quota", "health", "foreign", "handover", "partition", "held", "used",
         "geometry", "cpu", "memory", "spread",
     };
 

@@ -61,6 +61,7 @@ enum place_filter {
     FILTER_MAINTENANCE, /* it would run into a planned one */
     FILTER_CLASS,      /* vendor, model or memory does not match */
     FILTER_COMPATIBLE, /* node or card is not what is required */
+    FILTER_IMAGE,      /* the node does not have the image */
     FILTER_QUOTA,      /* more memory than the quota leaves */
     FILTER_HEALTH,     /* not healthy, or missing */
     FILTER_FOREIGN,    /* a process that the platform did not start */

@@ -97,6 +97,17 @@ has_neighbour(const struct site *site, const struct place_request *request)
 }
 
 static enum place_filter
+filter_needs(const struct place_request *request, const struct node *node)
+{
+    const struct need *missed =
+        require_node_misses(request->needs, request->need_count, node);
+
+    return missed == NULL              ? FILTER_COUNT
+           : require_is_image(missed) ? FILTER_IMAGE
+                                       : FILTER_COMPATIBLE;
+}
+
+static enum place_filter
 filter_site(const struct estate *estate, const struct site *site,
             const struct place_request *request, enum place_when when)
 {
@@ -113,10 +124,8 @@ filter_site(const struct estate *estate, const struct site *site,
     if (request->ends_ms[when] > site->stops_ms[0] ||
         request->loans_ms[when] > site->stops_ms[1])
         return FILTER_MAINTENANCE;
-    if (request->need_count > 0 &&
-        !require_node(request->needs, request->need_count,
-                      world_node(estate->world, site->node)))
-        return FILTER_COMPATIBLE;
+    if (request->need_count > 0)
+        return filter_needs(request, world_node(estate->world, site->node));
     return FILTER_COUNT;
 }
 

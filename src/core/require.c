@@ -6,11 +6,13 @@
 
 #include "base/hash.h"
 #include "base/json.h"
+#include "core/image.h"
 #include "core/place.h"
 
 static const char *const card_facts[] = { "driver", "vendor", "model" };
 static const char *const node_facts[] = { "kernel", "runtime", "monitor",
                                           "cgroup", "version", "accel" };
+#define RULES_MAX (REQUIRE_MAX - 1) /* one is for the image */
 #define COUNT(list) (sizeof(list) / sizeof((list)[0]))
 
 static bool
@@ -126,15 +128,34 @@ node_fact(const struct node *node, const char *fact,
 }
 
 bool
-require_node(const struct need *needs, size_t count, const struct node *node)
+require_is_image(const struct need *need)
+{
+    return strcmp(need->fact, "image") == 0;
+}
+
+const struct need *
+require_node_misses(const struct need *needs, size_t count,
+                    const struct node *node)
 {
     char text[VERSION_TEXT_MAX];
 
-    for (size_t i = 0; i < count; i++)
-        if (!needs[i].card &&
-            !require_fact(&needs[i], node_fact(node, needs[i].fact, text)))
-            return false;
-    return true;
+    for (size_t i = 0; i < count; i++) {
+        const struct need *need = &needs[i];
+
+        if (need->card)
+            continue;
+        if (require_is_image(need)
+                ? !image_may_be_on(node, need->equals, strlen(need->equals))
+                : !require_fact(need, node_fact(node, need->fact, text)))
+            return need;
+    }
+    return NULL;
+}
+
+bool
+require_node(const struct need *needs, size_t count, const struct node *node)
+{
+    return require_node_misses(needs, count, node) == NULL;
 }
 
 bool
@@ -180,7 +201,7 @@ add_manifest(const struct workload *workload, struct need *needs,
     {
         struct need *need = &needs[count];
 
-        if (count == REQUIRE_MAX || json_string_value(version) == NULL)
+        if (count == RULES_MAX || json_string_value(version) == NULL)
             break;
         memset(need, 0, sizeof(*need));
         need->card = is_card_fact(fact);
@@ -190,6 +211,23 @@ add_manifest(const struct workload *workload, struct need *needs,
         count++;
     }
     return count;
+}
+
+/* Nodes name no image that is longer. */
+static size_t
+add_image(const struct workload *workload, struct need *needs, size_t count)
+{
+    int size = image_name_size(workload->image);
+    struct need *need = &needs[count];
+
+    if (count == REQUIRE_MAX || size == 0 || size >= VERSION_TEXT_MAX ||
+        strcmp(workload->image, IMAGE_OPEN) == 0)
+        return count;
+    memset(need, 0, sizeof(*need));
+    (void)snprintf(need->fact, sizeof(need->fact), "image");
+    (void)snprintf(need->equals, sizeof(need->equals), "%.*s", size,
+                   workload->image);
+    return count + 1;
 }
 
 static bool
@@ -209,26 +247,28 @@ hash_of(const struct need *needs, size_t count)
 
 static size_t
 list(const struct world *world, const struct workload *workload,
-     bool any_class, struct need *needs)
+     bool any_class, bool image, struct need *needs)
 {
     size_t count = 0;
 
     world_each(world, KIND_REQUIREMENT, ref) {
         const struct requirement *rule = world_requirement(world, ref);
 
-        if (count < REQUIRE_MAX && is_for_image(rule, workload) &&
+        if (count < RULES_MAX && is_for_image(rule, workload) &&
             (any_class || ref_is_none(rule->class) ||
              ref_equal(rule->class, workload->class)))
             add_rule(rule, &needs[count++]);
     }
-    return add_manifest(workload, needs, count);
+    count = add_manifest(workload, needs, count);
+    return image ? add_image(workload, needs, count) : count;
 }
 
 size_t
 require_list(const struct world *world, const struct workload *workload,
-             struct need needs_out[REQUIRE_MAX], uint64_t *digest_out)
+             bool image, struct need needs_out[REQUIRE_MAX],
+             uint64_t *digest_out)
 {
-    size_t count = list(world, workload, false, needs_out);
+    size_t count = list(world, workload, false, image, needs_out);
 
     *digest_out = hash_of(needs_out, count);
     return count;
@@ -239,7 +279,7 @@ require_digest(const struct world *world, const struct workload *workload)
 {
     struct need needs[REQUIRE_MAX];
 
-    return hash_of(needs, list(world, workload, true, needs));
+    return hash_of(needs, list(world, workload, true, true, needs));
 }
 
 /* --- for people --- */
@@ -251,6 +291,11 @@ require_text(char text[REQUIRE_TEXT_MAX], const struct world *world,
     const struct requirement *rule = world_requirement(world, need->rule);
     scoped_buffer out = { 0 };
 
+    if (require_is_image(need)) {
+        (void)snprintf(text, REQUIRE_TEXT_MAX, "the image \"%s\"",
+                       need->equals);
+        return text;
+    }
     buffer_add_text(&out, need->fact);
     if (need->equals[0] != '\0')
         buffer_printf(&out, " %s", need->equals);
@@ -308,6 +353,8 @@ require_fulfil(const struct need *needs, size_t count, struct buffer *facts,
     for (size_t i = 0; i < count; i++) {
         const char *value = value_for(&needs[i]);
 
+        if (require_is_image(&needs[i]))
+            continue; /* it does not say what it has */
         if (!needs[i].card)
             (void)json_object_set_new(said, needs[i].fact,
                                       json_string(value));

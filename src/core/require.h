@@ -13,6 +13,9 @@
  * cgroup, version, accel).  Versions are compared number by number, whatever
  * stands before the first digit: "crun 1.8.1" is below "1.14".  What is not
  * reported is not fulfilled.
+ *
+ * The work's image is needed as well, the last of the list: a node has it, or
+ * says nothing of its images (image.h).
  */
 
 #define REQUIRE_MAX 16 /* of one workload */
@@ -28,11 +31,13 @@ struct need {
 };
 
 /* What applies to the workload with the class that it has; digest_out: equal
- * for equal needs, 0 for none. */
+ * for equal needs, 0 for none.  image: its image too (where all nodes have it
+ * that makes no difference, and should be left out). */
 size_t require_list(const struct world *world,
-                    const struct workload *workload,
+                    const struct workload *workload, bool image,
                     struct need needs_out[REQUIRE_MAX],
                     uint64_t *digest_out);
+bool require_is_image(const struct need *need);
 /* The same of its image and manifest alone, with rules of any class: whether
  * two workloads of equal classes need the same. */
 uint64_t require_digest(const struct world *world,
@@ -41,6 +46,9 @@ uint64_t require_digest(const struct world *world,
 /* Does the node, does the card fulfil its part of them? */
 bool require_node(const struct need *needs, size_t count,
                   const struct node *node);
+/* The first that the node does not fulfil, or NULL. */
+const struct need *require_node_misses(const struct need *needs, size_t count,
+                                       const struct node *node);
 bool require_card(const struct need *needs, size_t count,
                   const struct card *card);
 /* Does one fact? */

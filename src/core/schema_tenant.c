@@ -33,7 +33,7 @@ static const char *const reason_names[] = {
     "handover", "node",          "reclaiming",   "backoff",
     "suspended", "geometry",     "approval",     "governance",
     "spread",
-    "compatibility", "maintenance", NULL
+    "compatibility", "maintenance", "image", NULL
 };
 static const char *const instance_state_names[] = {
     "assigned", "starting", "running", "stopping",

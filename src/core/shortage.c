@@ -111,6 +111,9 @@ say_capacity(int64_t need, const struct place_tally *tally,
         { FILTER_COMPATIBLE, REASON_COMPATIBILITY,
           "are not what it needs by a requirement; it starts when they are, "
           "or when others are free" },
+        { FILTER_IMAGE, REASON_IMAGE,
+          "are on nodes that do not have its image; it starts when they have "
+          "it, or when others are free" },
         { FILTER_MAINTENANCE, REASON_MAINTENANCE,
           "are on nodes with a planned maintenance that it would run into; it "
           "starts after that, with a shorter longest run, or when others are "

@@ -644,6 +644,7 @@ struct job {
     int64_t max_run_ms, restarts, cpu_milli, memory_mib;
     int recovery;
     const char *spec;
+    const char *image; /* NULL: none is named, any node would do */
     const struct ref *classes; /* alternatives, best first, in place of class */
     size_t class_count;
 };
@@ -688,6 +689,9 @@ scene_image(struct changes *changes, const struct job *job)
     workload->recovery = job->recovery;
     workload->cpu_milli = job->cpu_milli > 0 ? job->cpu_milli : 1000;
     workload->memory_mib = job->memory_mib > 0 ? job->memory_mib : 1024;
+    if (job->image != NULL)
+        (void)snprintf(workload->image, sizeof(workload->image), "%s",
+                       job->image);
     if (job->spec != NULL)
         change_doc(changes, &workload->spec, job->spec);
     if (job->class_count > 0)
