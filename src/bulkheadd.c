@@ -17,9 +17,11 @@
 #include "api/server.h"
 #include "base/arena.h"
 #include "base/clock.h"
+#include "base/egress.h"
 #include "base/file.h"
 #include "base/json.h"
 #include "base/log.h"
+#include "base/seal.h"
 #include "base/version.h"
 #include "control/agents.h"
 #include "control/bootstrap.h"
@@ -56,12 +58,15 @@ struct settings {
     int64_t subject_max;
     int64_t streams_max;
     int64_t timeout_s;
+    struct egress_policy egress; /* texts are the daemon's */
 };
 
 /* Everything that runs, in the order of starting. */
 struct daemon {
     struct arena *arena;
     int lock;
+    struct settings settings;
+    struct seal_key seal; /* of secrets that are kept */
     struct loop *loop;
     struct tick *tick;
     struct agents *agents;
@@ -80,7 +85,8 @@ static const char usage[] =
     "  --config FILE           JSON object: currency, clock_jump_ms,\n"
     "                          usage_cut_ms, jobs_max, connections_max,\n"
     "                          flight_max, subject_max, streams_max,\n"
-    "                          timeout_s\n"
+    "                          timeout_s, egress (whom the platform may\n"
+    "                          ask: hosts, networks, ca_file, loopback)\n"
     "  --port-file PATH        write the TCP port there once it listens\n"
     "  --backup FILE           write a backup of DIR to FILE and end; a\n"
     "                          bulkheadd may run meanwhile\n"
@@ -129,13 +135,41 @@ parse_options(int argc, char **argv, struct options *out)
     return optind == argc && out->data != NULL ? 0 : -1;
 }
 
+/* Whom the platform may ask outside (base/egress.h).  The texts live as long
+ * as the daemon. */
 static int
-read_settings(const char *path, struct settings *out, struct error *err)
+read_egress(const json_t *json, struct arena *arena, struct egress_policy *out,
+            struct error *err)
+{
+    static const char *const keys[] = { "hosts", "networks", "ca_file",
+                                        "loopback", NULL };
+    const char *hosts = NULL, *networks = NULL, *ca_file = NULL;
+
+    if (json == NULL)
+        return 0;
+    if (json_only(json, keys, err) != 0 ||
+        json_text(json, "hosts", false, 4096, &hosts, err) != 0 ||
+        json_text(json, "networks", false, 4096, &networks, err) != 0 ||
+        json_text(json, "ca_file", false, 4096, &ca_file, err) != 0 ||
+        json_bool(json, "loopback", false, &out->loopback, err) != 0)
+        return error_prefix(err, "egress");
+    out->hosts = hosts == NULL ? NULL : arena_strdup(arena, hosts);
+    out->networks = networks == NULL ? NULL : arena_strdup(arena, networks);
+    out->ca_file = ca_file == NULL ? NULL : arena_strdup(arena, ca_file);
+    if (egress_check_policy(out, err) != 0)
+        return error_prefix(err, "egress");
+    return 0;
+}
+
+static int
+read_settings(struct arena *arena, const char *path, struct settings *out,
+              struct error *err)
 {
     static const char *const keys[] = {
         "currency",   "clock_jump_ms", "usage_cut_ms",
         "jobs_max",   "connections_max", "flight_max",
-        "subject_max", "streams_max",  "timeout_s",    NULL
+        "subject_max", "streams_max",  "timeout_s",    "egress",
+        NULL
     };
     scoped_buffer text = { 0 };
     scoped_json json = NULL;
@@ -163,6 +197,8 @@ read_settings(const char *path, struct settings *out, struct error *err)
     rc |= json_int(json, "streams_max", false, 1, 100000, &out->streams_max,
                    err);
     rc |= json_int(json, "timeout_s", false, 1, 3600, &out->timeout_s, err);
+    rc |= read_egress(json_object_get(json, "egress"), arena, &out->egress,
+                      err);
     if (rc == 0 && currency != NULL)
         (void)snprintf(out->currency, sizeof(out->currency), "%s", currency);
     return rc == 0 ? 0 : error_prefix(err, "configuration");
@@ -290,6 +326,8 @@ start_api(struct daemon *daemon, const struct options *options,
         .store_ops = &store_sqlite,
         .store_path = arena_printf(daemon->arena, "%s/store", options->data),
         .version = VERSION,
+        .egress = &settings->egress,
+        .seal = &daemon->seal,
         .connections_max = (unsigned)settings->connections_max,
         .flight_max = (unsigned)settings->flight_max,
         .subject_max = (unsigned)settings->subject_max,
@@ -297,7 +335,10 @@ start_api(struct daemon *daemon, const struct options *options,
         .timeout_s = (unsigned)settings->timeout_s,
     };
 
-    if (split_address(daemon, options->listen, &api, err) != 0 ||
+    if (seal_key_open(arena_printf(daemon->arena, "%s/secrets.key",
+                                   options->data),
+                      &daemon->seal, err) != 0 ||
+        split_address(daemon, options->listen, &api, err) != 0 ||
         agents_start(daemon->loop, &agents, &daemon->agents, err) != 0)
         return -1;
     api.agents = daemon->agents;
@@ -319,18 +360,18 @@ write_port(const struct daemon *daemon, const char *path, struct error *err)
 static int
 start(struct daemon *daemon, const struct options *options, struct error *err)
 {
-    struct settings settings = { 0 };
     struct outbox_options outbox = {
         .directory = arena_printf(daemon->arena, "%s/audit", options->data),
         .signer_socket = options->signer_socket,
     };
 
     if (options->config != NULL &&
-        read_settings(options->config, &settings, err) != 0)
+        read_settings(daemon->arena, options->config, &daemon->settings, err) !=
+            0)
         return -1;
     if (take_lock(daemon, options->data, err) != 0 ||
-        open_loop(daemon, options, &settings, err) != 0 ||
-        start_api(daemon, options, &settings, err) != 0 ||
+        open_loop(daemon, options, &daemon->settings, err) != 0 ||
+        start_api(daemon, options, &daemon->settings, err) != 0 ||
         outbox_start(daemon->loop, &outbox, &daemon->outbox, err) != 0 ||
         loop_start(daemon->loop, err) != 0)
         return -1;

@@ -61,6 +61,10 @@ HANDLER_WORK(secrets_hash_password)
 HANDLER_ANSWER(secrets_answer)
 HANDLER_ANSWER(secrets_done)
 
+/* providers.c: identity providers */
+HANDLER_WRITE(providers_create)
+HANDLER_WRITE(providers_set_secret)
+
 /* work.c: workloads */
 HANDLER_WRITE(work_submit)
 HANDLER_WRITE(work_delete)
@@ -139,6 +143,7 @@ extern const struct body_field login_body[];
 extern const struct body_field first_admin_body[];
 extern const struct body_field stepup_body[];
 extern const struct body_field password_body[];
+extern const struct body_field client_secret_body[];
 extern const struct body_field take_off_body[];
 extern const struct body_field note_body[];
 extern const struct body_field raise_body[];

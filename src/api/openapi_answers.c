@@ -143,6 +143,7 @@ static const struct openapi_answer answers[] = {
     { "POST", "/logout", 204, NULL, NULL, 0 },
     { "POST", "/stepup", 204, NULL, NULL, 0 },
     { "POST", "/password", 204, NULL, NULL, 0 },
+    { "POST", "/secret", 204, NULL, NULL, 0 },
     { "POST", "/clock", 200, JSON_TYPE, OBJECT("'confirmed_ms':" INT), 0 },
     { "GET", "/check", 200, JSON_TYPE,
       OBJECT("'clean':" BOOL ",'broken':" INT

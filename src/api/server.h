@@ -20,6 +20,8 @@
  */
 
 struct agents;
+struct egress_policy;
+struct seal_key;
 struct password_cost;
 struct api;
 
@@ -36,6 +38,8 @@ struct api_options {
     const char *version;     /* of the program */
     const struct password_cost *password_cost; /* NULL: the default */
     struct agents *agents;   /* NULL: agents are answered 501 */
+    const struct egress_policy *egress; /* NULL: nobody outside is asked */
+    const struct seal_key *seal; /* of kept secrets; NULL: none are kept */
     unsigned connections_max; /* 0: 1024 */
     unsigned flight_max;      /* requests in flight, 0: 512 */
     unsigned subject_max;     /* of one credential, 0: 64 */

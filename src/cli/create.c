@@ -14,7 +14,7 @@ is_nameless(enum kind kind)
     return kind == KIND_GRANT || kind == KIND_QUOTA || kind == KIND_CEILING ||
            kind == KIND_DENY || kind == KIND_PRICE ||
            kind == KIND_MEMBER ||
-           kind == KIND_COMMITMENT;
+           kind == KIND_COMMITMENT || kind == KIND_IDENTITY;
 }
 
 static int
@@ -56,6 +56,25 @@ resolve_subject(const struct cli *cli, json_t *body, struct error *err)
     return 0;
 }
 
+/* The same for the identity provider of a link, which lies beside the user. */
+static int
+resolve_provider(const struct cli *cli, enum kind kind, json_t *body,
+                 struct error *err)
+{
+    const char *text = json_string_value(json_object_get(body, "provider"));
+    scoped_json answer = NULL;
+    const char *path;
+
+    if (kind != KIND_IDENTITY || text == NULL ||
+        strncmp(text, "idp_", 4) == 0)
+        return 0;
+    if (place_object(cli, KIND_IDENTITYPROVIDER, text, &path, err) != 0 ||
+        client_get(cli, path, &answer, err) != 0)
+        return error_prefix(err, "provider");
+    (void)json_object_set(body, "provider", json_object_get(answer, "id"));
+    return 0;
+}
+
 static int
 create(struct cli *cli, struct error *err)
 {
@@ -68,6 +87,7 @@ create(struct cli *cli, struct error *err)
     if (place_kind(cli->words[0], &kind, err) != 0 ||
         read_body(cli, kind, &body, err) != 0 ||
         resolve_subject(cli, body, err) != 0 ||
+        resolve_provider(cli, kind, body, err) != 0 ||
         place_collection(cli, kind, &call.path, err) != 0)
         return -1;
     call.body = body;

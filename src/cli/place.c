@@ -27,6 +27,7 @@ levels_of(enum kind kind)
     case KIND_REQUEST:
         return LEVEL_PLATFORM | LEVEL_TENANT | LEVEL_UNIT | LEVEL_PROJECT;
     case KIND_USER:
+    case KIND_IDENTITYPROVIDER:
     case KIND_ROLE:
     case KIND_GROUP:
     case KIND_MEMBER:
@@ -58,6 +59,7 @@ levels_of(enum kind kind)
         return LEVEL_TENANT;
     case KIND_APIKEY:
     case KIND_SESSION:
+    case KIND_IDENTITY:
         return LEVEL_PLATFORM | LEVEL_TENANT | LEVEL_PROJECT;
     case KIND_NONE:
     case KIND_PLATFORM:
@@ -199,7 +201,7 @@ middle_path(const struct cli *cli, enum kind kind, struct buffer *path,
         return middle(cli, "workloads", "workload", path, err);
     if (kind == KIND_APIKEY && account)
         return middle(cli, "serviceaccounts", "serviceaccount", path, err);
-    if (kind == KIND_APIKEY || kind == KIND_SESSION)
+    if (kind == KIND_APIKEY || kind == KIND_SESSION || kind == KIND_IDENTITY)
         return middle(cli, "users", "user", path, err);
     return 0;
 }

@@ -278,6 +278,35 @@ struct session { /* below a user */
     int64_t proved_ms; /* last password proof: step-up */
     int64_t revoked_ms;
     int64_t held_ms; /* since a restore, until somebody looked at it */
+    struct ref provider; /* identityprovider that it came by; none: password */
+    uint8_t sid[32];     /* digest of the provider's session id; 0: none */
+};
+
+enum provider_people {
+    PROVIDER_AUTO,   /* a user is made for who logs in first */
+    PROVIDER_LINKED, /* only users that somebody linked */
+};
+/* Below a tenant, or the platform: it speaks for people of its parent alone. */
+struct identityprovider {
+    struct object object;
+    char display[TEXT_MAX_SIZE];
+    int state; /* enum state */
+    char issuer[TEXT_MAX_SIZE];
+    char client_id[TEXT_MAX_SIZE];
+    char secret[512]; /* sealed (base/seal.h); "": a public client */
+    char scopes[TEXT_MAX_SIZE]; /* beside openid */
+    int people; /* enum provider_people */
+    struct blob *mapping; /* federation.h; null: none */
+    struct blob *acr;     /* JSON list of texts; null: none proves anything */
+    int64_t fresh_ms; /* what the mapping gave ends that long after a login */
+    struct ref author; /* of the mapping; none while there is none */
+};
+
+struct identity { /* below a user */
+    struct object object;
+    struct ref provider;
+    char subject[TEXT_MAX_SIZE]; /* "sub" */
+    uint8_t digest[32]; /* of both: federation_digest */
 };
 
 struct role { /* below the platform or a tenant */
@@ -296,6 +325,7 @@ struct grant { /* below platform, tenant, unit or project */
     int64_t from_ms, to_ms; /* [from, to), 0: open */
     char sources[TEXT_MAX_SIZE];
     struct ref granter;
+    struct ref provider; /* identityprovider whose mapping made it, or none */
 };
 
 struct team { /* a group: below the platform or a tenant; holds no groups */

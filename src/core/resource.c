@@ -68,6 +68,14 @@ static const struct rule rules[KIND_COUNT] = {
                               .keeps_row = true },
     [KIND_APIKEY] = { .parents = BELOW(USER) | BELOW(SERVICEACCOUNT),
                       .create = rules_create_apikey },
+    [KIND_IDENTITYPROVIDER] = { .parents = BELOW(PLATFORM) | BELOW(TENANT),
+                                .named = true,
+                                .create = rules_create_identityprovider,
+                                .update = rules_update_identityprovider,
+                                .remove = rules_delete_identityprovider },
+    [KIND_IDENTITY] = { .parents = BELOW(USER),
+                        .create = rules_create_identity,
+                        .remove = rules_delete_identity },
     [KIND_ROLE] = { .parents = BELOW(PLATFORM) | BELOW(TENANT),
                     .named = true,
                     .create = rules_create_role,
@@ -402,6 +410,7 @@ rules_drop_subject(struct changes *changes, struct ref subject)
 {
     rules_drop_children(changes, KIND_APIKEY, subject);
     rules_drop_children(changes, KIND_SESSION, subject);
+    rules_drop_children(changes, KIND_IDENTITY, subject);
     rules_drop_children(changes, KIND_RECEIPT, subject);
     world_each_index(changes->world, KIND_GRANT, 0, subject, ref)
         rules_drop(changes, ref);

@@ -81,6 +81,10 @@ rule_delete rules_delete_group;
 rule_update rules_update_subject, rules_update_role;
 rule_delete rules_delete_subject, rules_delete_role;
 
+rule_create rules_create_identityprovider, rules_create_identity;
+rule_update rules_update_identityprovider;
+rule_delete rules_delete_identityprovider, rules_delete_identity;
+
 /* --- for rules --- */
 
 static inline bool
@@ -126,6 +130,9 @@ void rules_drop_group(struct changes *changes, struct ref group);
 void rules_drop_node_rights(struct changes *changes, struct ref node);
 /* A reservation with what is booked for it. */
 void rules_drop_reservation(struct changes *changes, struct ref ref);
+/* The shortest life of a grant that the ceilings above a node allow, 0: no
+ * bound. */
+int64_t rules_grant_life(const struct world *world, struct ref node);
 /* Sets STATE_DELETED on a kind that has one. */
 void rules_mark_deleted(struct changes *changes, struct ref ref);
 

@@ -280,15 +280,14 @@ check_subject(const struct edit *edit, const struct grant *grant,
     return 0;
 }
 
-/* The shortest life that the ceilings above allow, 0: no bound. */
-static int64_t
-grant_life(const struct edit *edit, struct ref node)
+int64_t
+rules_grant_life(const struct world *world, struct ref node)
 {
     int64_t life_ms = 0;
 
-    for (; !ref_is_none(node); node = world_parent(edit->world, node))
-        world_each_child(edit->world, KIND_CEILING, node, ref) {
-            int64_t bound = world_ceiling(edit->world, ref)->grant_life_ms;
+    for (; !ref_is_none(node); node = world_parent(world, node))
+        world_each_child(world, KIND_CEILING, node, ref) {
+            int64_t bound = world_ceiling(world, ref)->grant_life_ms;
 
             if (bound != 0 && (life_ms == 0 || bound < life_ms))
                 life_ms = bound;
@@ -302,7 +301,7 @@ check_window(const struct edit *edit, const struct grant *grant,
 {
     int64_t from_ms =
         grant->from_ms > edit->now_ms ? grant->from_ms : edit->now_ms;
-    int64_t life_ms = grant_life(edit, grant->object.parent);
+    int64_t life_ms = rules_grant_life(edit->world, grant->object.parent);
 
     if (ref_equal(grant->role, role_find(edit->world, ROLE_VENDOR)) &&
         (life_ms == 0 || life_ms > VENDOR_LONGEST_MS))

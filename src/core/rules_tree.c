@@ -215,6 +215,7 @@ rules_delete_tenant(const struct edit *edit, struct ref ref,
     world_each_child(edit->world, KIND_GROUP, ref, group)
         rules_drop_group(edit->changes, group);
     rules_drop_children(edit->changes, KIND_ROLE, ref);
+    rules_drop_children(edit->changes, KIND_IDENTITYPROVIDER, ref);
     return 0;
 }
 

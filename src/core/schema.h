@@ -55,6 +55,8 @@ enum kind {
     KIND_COMMITMENT,  /* cards that are paid, used or not */
     KIND_GROUP,   /* of subjects: its grants are theirs */
     KIND_MEMBER,  /* a subject in a group */
+    KIND_IDENTITYPROVIDER, /* who says who somebody is: OpenID Connect */
+    KIND_IDENTITY,    /* a user is that person at that provider */
     KIND_FACT,    /* history: usage */
     KIND_EVENT,   /* history: audit record */
     KIND_COUNT

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "core/federation.h"
 #include "core/schema_private.h"
 
 /* Tenants, their people, their work. */
@@ -50,6 +51,8 @@ static const char *const request_state_names[] = { "open", "granted",
                                                    NULL };
 static const char *const volume_state_names[] = { "new", "ready", "deleting",
                                                   "failed", NULL };
+
+static const char *const people_names[] = { "auto", "linked", NULL };
 
 static const struct field tenant_fields[] = {
     TEXT(tenant, display, C | U, "name for people"),
@@ -103,6 +106,34 @@ static const struct field session_fields[] = {
     TIME(session, proved_ms, 0, "last proof of identity"),
     TIME(session, revoked_ms, 0, "not usable since"),
     TIME(session, held_ms, 0, "not usable before a review, since"),
+    REF(session, provider, 0, KIND_IDENTITYPROVIDER,
+        "it came by that identity provider"),
+    BYTES(session, sid, FIELD_SECRET, "of the provider's session"),
+};
+static const struct field identityprovider_fields[] = {
+    TEXT(identityprovider, display, C | U, "name for people"),
+    ENUM(identityprovider, state, U, state_names, "whether it is asked"),
+    TEXT(identityprovider, issuer, C | R, "its issuer URL, as it is in tokens"),
+    TEXT(identityprovider, client_id, C | R | U, "who the platform is to it"),
+    TEXT(identityprovider, secret, FIELD_SECRET, "of the client, sealed"),
+    TEXT(identityprovider, scopes, C | U,
+         "asked for beside openid; default: profile"),
+    ENUM(identityprovider, people, C | U, people_names,
+         "who gets in: auto makes a user for whoever logs in first"),
+    DOC(identityprovider, mapping, C | U,
+        "list of {claim, value, role, node}: who has the value in the claim "
+        "gets the role"),
+    DOC(identityprovider, acr, C | U,
+        "list of acr values that count as a proof of identity; null: none"),
+    INT(identityprovider, fresh_ms, C | U, 0, FEDERATION_FRESH_MAX,
+        "what the mapping gave ends that long after a login, ms; 0: 12 h"),
+    REF(identityprovider, author, 0, KIND_NONE, "who wrote the mapping"),
+};
+static const struct field identity_fields[] = {
+    REF(identity, provider, C | R, KIND_IDENTITYPROVIDER,
+        "identity provider"),
+    TEXT(identity, subject, C | R, "\"sub\" there"),
+    BYTES(identity, digest, FIELD_SECRET | FIELD_UNIQUE, "of both"),
 };
 static const struct field role_fields[] = {
     VERBS(role, verbs, C | U | R, "what it allows"),
@@ -119,6 +150,8 @@ static const struct field grant_fields[] = {
     TIME(grant, to_ms, C, "valid up to, not including"),
     TEXT(grant, sources, C, "only from these networks"),
     REF(grant, granter, 0, KIND_NONE, "who gave it"),
+    REF(grant, provider, 0, KIND_IDENTITYPROVIDER,
+        "identity provider whose mapping made it"),
 };
 static const struct field group_fields[] = {
     TEXT(team, display, C | U, "name for people"),
@@ -342,6 +375,10 @@ const struct schema schema_tenant[KIND_COUNT] = {
     KIND(APIKEY, apikey, "apikeys", "ak", LIFE_OBJECT,
          "A narrowing of one subject."),
     KIND(SESSION, session, "sessions", "se", LIFE_OBJECT, "A login."),
+    KIND(IDENTITYPROVIDER, identityprovider, "identityproviders", "idp",
+         LIFE_OBJECT, "Who says who somebody is, by OpenID Connect."),
+    KIND(IDENTITY, identity, "identities", "idn", LIFE_OBJECT,
+         "A user is that person at that identity provider."),
     KIND(ROLE, role, "roles", "ro", LIFE_OBJECT, "A named set of verbs."),
     KIND(GRANT, grant, "grants", "gr", LIFE_OBJECT,
          "A right of a subject at a node of the tree."),

@@ -37,7 +37,8 @@ const void *world_get_kind(const struct world *world, enum kind kind,
     X(JOINTOKEN, jointoken) X(CLASS, class) X(PRIORITY, priority)             \
     X(PRICE, price) X(TENANT, tenant) X(UNIT, unit) X(PROJECT, project)       \
     X(USER, user) X(SERVICEACCOUNT, serviceaccount) X(APIKEY, apikey)         \
-    X(SESSION, session) X(ROLE, role) X(GRANT, grant) X(CEILING, ceiling)     \
+    X(SESSION, session) X(IDENTITYPROVIDER, identityprovider)                 \
+    X(IDENTITY, identity) X(ROLE, role) X(GRANT, grant) X(CEILING, ceiling)     \
     X(DENY, deny) X(QUOTA, quota) X(WORKLOAD, workload)                       \
     X(INSTANCE, instance) X(BINDING, binding) X(HOLD, hold)                   \
     X(BOOKING, booking) X(RESERVATION, reservation) X(VOLUME, volume)         \

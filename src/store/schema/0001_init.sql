@@ -300,6 +300,8 @@ CREATE TABLE "session" (
     "proved_ms" INTEGER,
     "revoked_ms" INTEGER,
     "held_ms" INTEGER,
+    "provider" TEXT,
+    "sid" TEXT,
     "live" INTEGER NOT NULL DEFAULT 1
 ) STRICT;
 CREATE TABLE "role" (
@@ -333,6 +335,7 @@ CREATE TABLE "grant" (
     "to_ms" INTEGER,
     "sources" TEXT,
     "granter" TEXT,
+    "provider" TEXT,
     "live" INTEGER NOT NULL DEFAULT 1
 ) STRICT;
 CREATE TABLE "ceiling" (
@@ -747,6 +750,42 @@ CREATE TABLE "member" (
     "name" TEXT,
     "subject" TEXT,
     "adder" TEXT,
+    "live" INTEGER NOT NULL DEFAULT 1
+) STRICT;
+CREATE TABLE "identityprovider" (
+    "id" TEXT NOT NULL PRIMARY KEY,
+    "seq" INTEGER,
+    "version" INTEGER,
+    "revision" INTEGER,
+    "created_ms" INTEGER,
+    "updated_ms" INTEGER,
+    "parent" TEXT,
+    "name" TEXT,
+    "display" TEXT,
+    "state" TEXT,
+    "issuer" TEXT,
+    "client_id" TEXT,
+    "secret" TEXT,
+    "scopes" TEXT,
+    "people" TEXT,
+    "mapping" TEXT,
+    "acr" TEXT,
+    "fresh_ms" INTEGER,
+    "author" TEXT,
+    "live" INTEGER NOT NULL DEFAULT 1
+) STRICT;
+CREATE TABLE "identity" (
+    "id" TEXT NOT NULL PRIMARY KEY,
+    "seq" INTEGER,
+    "version" INTEGER,
+    "revision" INTEGER,
+    "created_ms" INTEGER,
+    "updated_ms" INTEGER,
+    "parent" TEXT,
+    "name" TEXT,
+    "provider" TEXT,
+    "subject" TEXT,
+    "digest" TEXT,
     "live" INTEGER NOT NULL DEFAULT 1
 ) STRICT;
 CREATE TABLE "fact" (

@@ -168,6 +168,16 @@ estate_side(struct estate *estate, struct side *side, const char *name)
                          "id");
     (void)snprintf(side->ids[KIND_APIKEY], ID_TEXT_MAX, "%s", key);
     free(key);
+    (void)snprintf(path, sizeof path, "/tenants/%s/identityproviders", name);
+    estate_make(estate, side, KIND_IDENTITYPROVIDER, path,
+                "{\"name\":\"corp\",\"issuer\":\"https://sso.example.org\","
+                "\"client_id\":\"bulkhead\"}");
+    (void)snprintf(path, sizeof path, "/tenants/%s/users/boss/identities",
+                   name);
+    (void)snprintf(body, sizeof body,
+                   "{\"provider\":\"%s\",\"subject\":\"s-1\"}",
+                   side->ids[KIND_IDENTITYPROVIDER]);
+    estate_make(estate, side, KIND_IDENTITY, path, body);
     harness_run(&estate->place.harness, estate_step, side);
 }
 

@@ -76,6 +76,7 @@ fill(char *out, size_t size, enum kind kind, bool names, bool never)
         [KIND_APIKEY] = "key",          [KIND_WORKLOAD] = "secret-work",
         [KIND_INSTANCE] = "0",          [KIND_BINDING] = "0",
         [KIND_ALARM] = "alarm",         [KIND_VOLUME] = "data",
+        [KIND_IDENTITYPROVIDER] = "corp",
     };
     const char *id = estate.vision.ids[kind];
     if (names && never)
