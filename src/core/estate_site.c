@@ -83,6 +83,22 @@ hash_of(const char *text)
     return text != NULL ? hash_bytes(&any, text, strlen(text)) : 0;
 }
 
+/* Most cards of a node are of one make: like the one before it. */
+static void
+derive_make(const struct world *world, struct part *part,
+            const struct card *card, const struct part *before)
+{
+    const struct card *other =
+        before != NULL ? world_card(world, before->card) : NULL;
+    bool same = other != NULL && strcmp(other->vendor, card->vendor) == 0 &&
+                strcmp(other->model, card->model) == 0;
+
+    part->model = same ? before->model : model_of(card);
+    part->driver = same && strcmp(other->driver, card->driver) == 0
+                       ? before->driver
+                       : hash_of(card->driver);
+}
+
 static void
 derive_part(const struct estate *estate, uint32_t number, size_t first,
             struct part *parts, size_t at)
@@ -91,8 +107,7 @@ derive_part(const struct estate *estate, uint32_t number, size_t first,
     struct part *part = &parts[at];
 
     part->memory_mib = card->memory_mib;
-    part->model = model_of(card);
-    part->driver = hash_of(card->driver);
+    derive_make(estate->world, part, card, at > 0 ? part - 1 : NULL);
     part->site = number;
     part->island = (uint32_t)(first + at);
     part->health = card->health;

@@ -174,6 +174,27 @@ look_up_share(const struct estate *estate, struct queue_entry *entry)
                estate->now_ms, &entry->share);
 }
 
+/* The same while nothing changes, looked up once. */
+static void
+share_of(struct queue *queue, const struct estate *estate,
+         struct queue_entry *entry)
+{
+    const struct workload *workload =
+        world_workload(queue->world, entry->workload);
+    uint64_t generation = world_generation(queue->world) + 1;
+    struct queue_share *share = &queue->share;
+
+    if (share->generation != generation || share->now_ms != estate->now_ms ||
+        !ref_equal(share->project, workload->object.parent) ||
+        !ref_equal(share->user, workload->user)) {
+        look_up_share(estate, entry);
+        *share = (struct queue_share){ workload->object.parent,
+                                       workload->user, generation,
+                                       estate->now_ms, entry->share };
+    }
+    entry->share = share->path;
+}
+
 struct queue_entry
 queue_entry(struct estate *estate, struct ref ref)
 {
@@ -258,7 +279,7 @@ queue_refresh(struct queue *queue, struct estate *estate, struct group *group)
     }
     group->entry = entry_without_right(queue->world, first);
     group->entry.right = right;
-    look_up_share(estate, &group->entry);
+    share_of(queue, estate, &group->entry);
 }
 
 void

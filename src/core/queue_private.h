@@ -105,6 +105,13 @@ struct queue {
     size_t abroad, rivals, eager; /* groups with such an outlook */
     uint32_t *front; /* those that are passable, a heap by arrival */
     size_t front_count, front_room;
+    struct queue_share { /* the one that was looked up last, of one tenant's
+                            groups mostly */
+        struct ref project, user;
+        uint64_t generation; /* of the world; 0: none was */
+        int64_t now_ms;
+        struct share_path path;
+    } share;
     uint32_t faded; /* where the search for faded groups goes on */
     uint64_t faded_at; /* counters when it began */
 };

@@ -201,22 +201,32 @@ sweep_by_place(struct queue *queue, struct estate *estate)
 #define COST_FILE 8
 #define COST_WAKE 12
 
+/* What happens to places wakes who waits; it changes neither right nor share,
+ * so whoever is ready already has its place. */
+static bool
+is_swept(const struct sweep *sweep, const struct group *group)
+{
+    const struct outlook *outlook = &group->outlook;
+
+    return sweep->all ||
+           (group->ready == QUEUE_NONE &&
+            ((outlook->pools & sweep->better) != 0 ||
+             (outlook->change && (outlook->pools & sweep->changed) != 0))) ||
+           (sweep->any && outlook->abroad) ||
+           (sweep->more && outlook->rivals);
+}
+
 static bool
 sweep(struct queue *queue, struct estate *estate)
 {
     struct sweep *sweep = &queue->sweep;
 
     for (; sweep->left > 0; sweep->left--, sweep->next++) {
-        const struct outlook *outlook;
         bool wake;
 
         if (sweep->next >= queue->group_count)
             sweep->next = 0;
-        outlook = &queue->groups[sweep->next]->outlook;
-        wake = sweep->all || (outlook->pools & sweep->better) != 0 ||
-               (outlook->change && (outlook->pools & sweep->changed) != 0) ||
-               (sweep->any && outlook->abroad) ||
-               (sweep->more && outlook->rivals);
+        wake = is_swept(sweep, queue->groups[sweep->next]);
         if (!budget_take(estate->budget, wake ? COST_WAKE : COST_ASK))
             return false;
         if (wake)

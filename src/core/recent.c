@@ -83,8 +83,9 @@ fold(const struct recent_sum *sum, int amount, int64_t epoch)
     return past;
 }
 
+/* A later epoch begins: what is too old for it is forgotten. */
 static void
-add_past(struct recent_sum *sum, int64_t epoch, int amount, share_sum value)
+begin_epoch(struct recent_sum *sum, int64_t epoch)
 {
     if (epoch > sum->newest + RECENT_EPOCHS)
         memset(sum->past, 0, sizeof(sum->past));
@@ -92,12 +93,23 @@ add_past(struct recent_sum *sum, int64_t epoch, int amount, share_sum value)
         for (int64_t i = sum->newest + 1; i <= epoch; i++)
             for (int j = 0; j < SHARE_AMOUNTS; j++)
                 sum->past[j][i % RECENT_EPOCHS] = 0;
-    if (epoch > sum->newest)
-        sum->newest = epoch;
-    if (epoch > sum->newest - RECENT_EPOCHS)
-        sum->past[amount][epoch % RECENT_EPOCHS] += value;
+    sum->newest = epoch;
     for (int j = 0; j < SHARE_AMOUNTS; j++)
-        sum->folded[j] = fold(sum, j, sum->newest);
+        sum->folded[j] = fold(sum, j, epoch);
+}
+
+static void
+add_past(struct recent_sum *sum, int64_t epoch, int amount, share_sum value)
+{
+    if (epoch > sum->newest)
+        begin_epoch(sum, epoch);
+    if (epoch <= sum->newest - RECENT_EPOCHS)
+        return;
+    sum->past[amount][epoch % RECENT_EPOCHS] += value;
+    if (epoch == sum->newest)
+        sum->folded[amount] += value;
+    else
+        sum->folded[amount] = fold(sum, amount, sum->newest);
 }
 
 /* What is to be added to one of the sums. */
