@@ -236,7 +236,7 @@ receive(int fd, struct buffer *request)
 }
 
 static void
-serve_one(const struct signer *signer, int fd, uid_t peer)
+serve_one(struct signer *signer, int fd, uid_t peer)
 {
     scoped_buffer request = { 0 }, answer = { 0 };
 
@@ -255,7 +255,7 @@ serve_one(const struct signer *signer, int fd, uid_t peer)
 }
 
 static void
-serve(const struct signer *signer, int listener, uid_t peer)
+serve(struct signer *signer, int listener, uid_t peer)
 {
     for (;;) {
         scoped_fd fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC);

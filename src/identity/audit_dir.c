@@ -11,6 +11,7 @@
 #include "base/arena.h"
 #include "base/file.h"
 #include "core/checkpoint.h"
+#include "core/keychain.h"
 
 #define DIRECTORY_MODE 0750
 #define FILE_MODE 0640
@@ -190,6 +191,34 @@ audit_dir_open(struct audit_dir *log_out, const char *directory,
     if (result != 0) {
         free(log.path);
         return -1;
+    }
+    *log_out = log;
+    return 0;
+}
+
+int
+audit_dir_find(struct audit_dir *log_out, const char *directory,
+               const char *origin, struct error *err)
+{
+    scoped_buffer path = { 0 }, text = { 0 };
+    struct audit_dir log = { 0 };
+
+    if (!checkpoint_origin_valid(origin))
+        return error_set(err, ERROR_NOT_FOUND, "there is no such log");
+    buffer_printf(&path, "%s/", directory);
+    checkpoint_add_file_name(&path, origin);
+    (void)snprintf(log.origin, sizeof(log.origin), "%s", origin);
+    log.path = memory_strdup(path.bytes);
+    buffer_add_text(&path, "/head");
+    if (file_read(path.bytes, CHECKPOINT_NOTE_MAX, &text, err) != 0) {
+        free(log.path);
+        return error_set(err, ERROR_NOT_FOUND, "there is no such log");
+    }
+    if (load(&log, buffer_text(&text), text.size, err) != 0) {
+        free(log.path);
+        return err->code == ERROR_NOT_FOUND
+                   ? error_set(err, ERROR_BUSY, "the log grows: ask again")
+                   : -1;
     }
     *log_out = log;
     return 0;
@@ -574,4 +603,42 @@ audit_dir_add_key(const char *directory, const char *key, struct error *err)
         return 0;
     buffer_add(&keys, line.bytes, line.size);
     return file_write(path.bytes, keys.bytes, keys.size, FILE_MODE, err);
+}
+
+static void
+rotations_path(struct buffer *out, const char *directory)
+{
+    buffer_printf(out, "%s/rotations", directory);
+}
+
+int
+audit_dir_read_rotations(const char *directory, struct buffer *notes_out,
+                         struct error *err)
+{
+    scoped_buffer path = { 0 };
+
+    rotations_path(&path, directory);
+    if (file_read(path.bytes, KEYCHAIN_SIZE_MAX, notes_out, err) != 0 &&
+        err->code != ERROR_NOT_FOUND)
+        return error_prefix(err, "key rotations");
+    return 0;
+}
+
+int
+audit_dir_put_rotations(const char *directory, const struct buffer *notes,
+                        struct error *err)
+{
+    scoped_buffer path = { 0 }, old = { 0 };
+
+    if (audit_dir_read_rotations(directory, &old, err) != 0)
+        return -1;
+    if (old.size > notes->size ||
+        (old.size > 0 && memcmp(old.bytes, notes->bytes, old.size) != 0))
+        return error_set(err, ERROR_CONFLICT,
+                         "key rotations: those that are here are not the "
+                         "beginning of these");
+    if (old.size == notes->size)
+        return 0;
+    rotations_path(&path, directory);
+    return file_write(path.bytes, notes->bytes, notes->size, FILE_MODE, err);
 }

@@ -18,6 +18,8 @@
  * platform.  In the directory:
  *
  *   keys                      verifier keys, one a line, newest last
+ *   rotations                 the signer's changes of its key, first to last
+ *                             (core/keychain.h)
  *   LOG/                      one for each log: checkpoint_add_file_name
  *     head                    origin, entries laid down, their root (unsigned)
  *     tile/L/N, tile/L/N.p/W  hashes
@@ -25,6 +27,8 @@
  *     personal/N[.p/W]        bundles of the personal parts
  *     checkpoint              the newest signed note
  *     checkpoints             all of them behind each other
+ *     cosigned                notes that witnesses cosigned, the newest of each
+ *                             (identity/audit_cosigned.h)
  *
  * Tiles are written under temporary names and synced before `head` says that
  * they are there; partial tiles of the old head are removed only after that.
@@ -49,6 +53,11 @@ struct audit_entry {
  * ERROR_VERIFY when the tiles do not give the root that `head` says. */
 int audit_dir_open(struct audit_dir *log_out, const char *directory,
                    const char *origin, struct error *err);
+/* The same for whoever only reads, while another process or thread may write:
+ * ERROR_NOT_FOUND when there is no such log, ERROR_BUSY when it grew meanwhile
+ * (ask again). */
+int audit_dir_find(struct audit_dir *log_out, const char *directory,
+                   const char *origin, struct error *err);
 void audit_dir_close(struct audit_dir *log);
 
 /* Lays down the entries [from, from + count).  Entries that are there already
@@ -69,6 +78,14 @@ int audit_dir_erase(struct audit_dir *log, uint64_t index, struct error *err);
 /* A merkle_read; context is a struct audit_dir. */
 int audit_dir_read_node(void *context, unsigned level, uint64_t index,
                         struct digest *out, struct error *err);
+
+/* Keeps the signer's changes of its key.  ERROR_CONFLICT when they do not go
+ * on from those that are there. */
+int audit_dir_put_rotations(const char *directory, const struct buffer *notes,
+                            struct error *err);
+/* Appends them; nothing when there are none. */
+int audit_dir_read_rotations(const char *directory, struct buffer *notes_out,
+                             struct error *err);
 
 /* Adds a verifier key (checkpoint_add_key) unless it is there. */
 int audit_dir_add_key(const char *directory, const char *key,

@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "identity/signer.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <sodium.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/arena.h"
 #include "base/crash.h"
@@ -19,19 +23,113 @@ struct request {
     struct checkpoint next;
 };
 
+/* --- the key, and its change --- */
+
+static void
+path_of(struct buffer *out, const struct signer *signer, const char *name)
+{
+    buffer_printf(out, "%s/%s", signer->directory, name);
+}
+
+/* The key that the last rotation handed over to; false when there is none. */
+static bool
+last_rotation(const struct buffer *notes, unsigned *count_out,
+              struct keychain_rotation *last, struct error *err)
+{
+    const char *at = buffer_text(notes), *end = at + notes->size;
+    size_t used = 0;
+
+    for (*count_out = 0; at < end; at += used, ++*count_out) {
+        if (keychain_read(at, (size_t)(end - at), last, &used, err) != 0)
+            return false;
+    }
+    return true;
+}
+
+/* Puts the new key in the place of the old one. */
+static int
+settle_key(const struct signer *signer, struct error *err)
+{
+    scoped_buffer key = { 0 }, next = { 0 };
+    scoped_fd fd = open(signer->directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+    path_of(&key, signer, "key");
+    path_of(&next, signer, "key.next");
+    if (fd < 0 || rename(next.bytes, key.bytes) != 0 || fsync(fd) != 0)
+        return error_set(err, ERROR_INTERNAL, "new key: %s", strerror(errno));
+    return 0;
+}
+
+static int
+drop_key(const char *path, struct error *err)
+{
+    return unlink(path) == 0 ? 0
+                             : error_set(err, ERROR_INTERNAL, "new key: %s",
+                                         strerror(errno));
+}
+
+/* A change of the key counts from when its rotation is on disk. */
+static int
+finish_rotation(struct signer *signer, struct error *err)
+{
+    struct keychain_rotation last = { .number = 0 };
+    scoped_buffer next = { 0 };
+    struct sign_key key;
+    struct stat status;
+
+    if (!last_rotation(&signer->rotations, &signer->rotation_count, &last,
+                       err))
+        return -1;
+    path_of(&next, signer, "key.next");
+    if (stat(next.bytes, &status) != 0)
+        return 0;
+    if (signer->rotation_count == 0)
+        return drop_key(next.bytes, err);
+    if (sign_key_open(next.bytes, &key, err) != 0)
+        return -1;
+    if (memcmp(key.public_key, last.new_key, SIGN_PUBLIC_SIZE) != 0)
+        return drop_key(next.bytes, err);
+    return settle_key(signer, err);
+}
+
+static int
+open_keys(struct signer *signer, struct error *err)
+{
+    scoped_buffer key = { 0 }, rotations = { 0 };
+    struct keychain_rotation last = { .number = 0 };
+
+    path_of(&key, signer, "key");
+    path_of(&rotations, signer, "rotations");
+    if (file_read(rotations.bytes, KEYCHAIN_SIZE_MAX, &signer->rotations,
+                  err) != 0 &&
+        err->code != ERROR_NOT_FOUND)
+        return -1;
+    if (finish_rotation(signer, err) != 0 ||
+        sign_key_open(key.bytes, &signer->key, err) != 0)
+        return -1;
+    if (last_rotation(&signer->rotations, &signer->rotation_count, &last,
+                      err) &&
+        signer->rotation_count > 0 &&
+        memcmp(signer->key.public_key, last.new_key, SIGN_PUBLIC_SIZE) != 0)
+        return error_set(err, ERROR_INTERNAL,
+                         "the key is not the one that was handed over to");
+    return 0;
+}
+
 int
 signer_open(struct signer *signer_out, const char *directory,
             struct error *err)
 {
-    scoped_buffer key = { 0 }, heads = { 0 };
-    struct signer signer = { 0 };
+    scoped_buffer heads = { 0 };
+    struct signer signer = { .directory = memory_strdup(directory) };
 
-    buffer_printf(&key, "%s/key", directory);
     buffer_printf(&heads, "%s/heads", directory);
+    signer.heads = memory_strdup(heads.bytes);
     if (file_make_directory(heads.bytes, 0700, err) != 0 ||
-        sign_key_open(key.bytes, &signer.key, err) != 0)
+        open_keys(&signer, err) != 0) {
+        signer_close(&signer);
         return error_prefix(err, "signer");
-    signer.heads = buffer_take(&heads);
+    }
     *signer_out = signer;
     return 0;
 }
@@ -39,8 +137,38 @@ signer_open(struct signer *signer_out, const char *directory,
 void
 signer_close(struct signer *signer)
 {
+    free(signer->directory);
     free(signer->heads);
+    buffer_release(&signer->rotations);
     sodium_memzero(signer, sizeof(*signer));
+}
+
+static int
+rotate(struct signer *signer, struct error *err)
+{
+    scoped_buffer next = { 0 }, path = { 0 }, notes = { 0 };
+    struct sign_key key;
+
+    path_of(&next, signer, "key.next");
+    path_of(&path, signer, "rotations");
+    (void)unlink(next.bytes);
+    if (sign_key_open(next.bytes, &key, err) != 0)
+        return -1;
+    buffer_add(&notes, signer->rotations.bytes, signer->rotations.size);
+    keychain_add(&notes, signer->rotation_count + 1, &signer->key, &key);
+    CRASH_POINT("signer.rotating");
+    if (file_write(path.bytes, notes.bytes, notes.size, 0600, err) != 0)
+        return -1;
+    CRASH_POINT("signer.handed-over");
+    if (settle_key(signer, err) != 0)
+        return -1;
+    CRASH_POINT("signer.rotated");
+    buffer_clear(&signer->rotations);
+    buffer_add(&signer->rotations, notes.bytes, notes.size);
+    signer->rotation_count++;
+    signer->key = key;
+    secret_clear(&key, sizeof(key));
+    return 0;
 }
 
 static void
@@ -266,6 +394,30 @@ refuse_epoch(const struct signer *signer, const char *origin,
 }
 
 static void
+answer_keys(const struct signer *signer, struct buffer *answer)
+{
+    buffer_add_text(answer, "keys\n");
+    base64_encode(answer, signer->key.public_key, SIGN_PUBLIC_SIZE);
+    buffer_add_byte(answer, '\n');
+    buffer_add(answer, signer->rotations.bytes, signer->rotations.size);
+}
+
+/* After a failure nobody knows which key is on disk: the next start finds
+ * out. */
+static void
+answer_rotate(struct signer *signer, struct buffer *answer)
+{
+    struct error err;
+
+    if (signer->rotation_count == KEYCHAIN_MAX)
+        refuse(answer, "full", "the key was changed %d times", KEYCHAIN_MAX);
+    else if (rotate(signer, &err) != 0)
+        refuse(answer, "failed", "%s", err.text);
+    else
+        answer_keys(signer, answer);
+}
+
+static void
 answer_sign(const struct signer *signer, const struct request *request,
             struct buffer *answer)
 {
@@ -306,7 +458,7 @@ answer_head(const struct signer *signer, const char *origin,
 }
 
 void
-signer_answer(const struct signer *signer, const char *request, size_t size,
+signer_answer(struct signer *signer, const char *request, size_t size,
               struct buffer *answer_out)
 {
     char origin[RECORD_ORIGIN_MAX] = { 0 };
@@ -325,5 +477,10 @@ signer_answer(const struct signer *signer, const char *request, size_t size,
             return;
         }
     }
-    refuse(answer_out, "malformed", "not a request");
+    if (size == 5 && memcmp(request, "keys\n", 5) == 0)
+        answer_keys(signer, answer_out);
+    else if (size == 7 && memcmp(request, "rotate\n", 7) == 0)
+        answer_rotate(signer, answer_out);
+    else
+        refuse(answer_out, "malformed", "not a request");
 }

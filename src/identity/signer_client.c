@@ -108,6 +108,7 @@ refusal(const char *answer, struct error *err)
     } codes[] = { { "rollback", ERROR_VERIFY }, { "fork", ERROR_VERIFY },
                   { "proof", ERROR_VERIFY },    { "stale", ERROR_CONFLICT },
                   { "superseded", ERROR_VERIFY },
+                  { "full", ERROR_CONFLICT },
                   { "malformed", ERROR_INVALID } };
     enum error_code code = ERROR_INTERNAL;
     const char *name = answer + strlen("refused ");
@@ -186,4 +187,44 @@ signer_head(const char *socket_path, const char *origin, int timeout_ms,
                          "signer: it told another log's head");
     *head_out = head;
     return 0;
+}
+
+static int
+ask_keys(const char *socket_path, const char *request_text, int timeout_ms,
+         uint8_t key_out[SIGN_PUBLIC_SIZE], struct buffer *rotations_out,
+         struct error *err)
+{
+    scoped_buffer request = { 0 }, answer = { 0 };
+    const char *key, *end;
+
+    buffer_add_text(&request, request_text);
+    if (ask(socket_path, &request, timeout_ms, "keys\n", &answer, err) != 0)
+        return -1;
+    key = answer.bytes + 5;
+    end = memchr(key, '\n', answer.size - 5);
+    if (end == NULL ||
+        base64_decode(key, (size_t)(end - key), key_out, SIGN_PUBLIC_SIZE) !=
+            SIGN_PUBLIC_SIZE)
+        return error_set(err, ERROR_INTERNAL, "signer: it told no key");
+    buffer_add(rotations_out, end + 1,
+               answer.size - (size_t)(end + 1 - answer.bytes));
+    return 0;
+}
+
+int
+signer_keys(const char *socket_path, int timeout_ms,
+            uint8_t key_out[SIGN_PUBLIC_SIZE], struct buffer *rotations_out,
+            struct error *err)
+{
+    return ask_keys(socket_path, "keys\n", timeout_ms, key_out,
+                    rotations_out, err);
+}
+
+int
+signer_rotate(const char *socket_path, int timeout_ms,
+              uint8_t key_out[SIGN_PUBLIC_SIZE],
+              struct buffer *rotations_out, struct error *err)
+{
+    return ask_keys(socket_path, "rotate\n", timeout_ms, key_out,
+                    rotations_out, err);
 }

@@ -29,4 +29,13 @@ int signer_sign(const char *socket_path, const struct checkpoint *head,
 int signer_head(const char *socket_path, const char *origin, int timeout_ms,
                 struct checkpoint *head_out, struct error *err);
 
+/* The signer's key now, and all changes of it (core/keychain.h), appended. */
+int signer_keys(const char *socket_path, int timeout_ms,
+                uint8_t key_out[SIGN_PUBLIC_SIZE],
+                struct buffer *rotations_out, struct error *err);
+/* The same after it changed its key. */
+int signer_rotate(const char *socket_path, int timeout_ms,
+                  uint8_t key_out[SIGN_PUBLIC_SIZE],
+                  struct buffer *rotations_out, struct error *err);
+
 #endif

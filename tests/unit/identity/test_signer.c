@@ -94,7 +94,7 @@ add_request(struct buffer *out, const struct fixture *f, size_t old,
 }
 
 static void
-assert_answer(const struct fixture *f, const struct buffer *request,
+assert_answer(struct fixture *f, const struct buffer *request,
               const char *expected)
 {
     scoped_buffer answer = { 0 };
@@ -105,7 +105,7 @@ assert_answer(const struct fixture *f, const struct buffer *request,
 }
 
 static void
-assert_signs(const struct fixture *f, size_t old, size_t size)
+assert_signs(struct fixture *f, size_t old, size_t size)
 {
     struct checkpoint head = head_of(f, size);
     scoped_buffer request = { 0 };
@@ -154,7 +154,7 @@ a_repeated_request_gets_the_same_answer(void **state)
 
 /* The head of a restored log: `size` leaves under another epoch's name. */
 static void
-assert_epoch(const struct fixture *f, const char *origin, size_t old,
+assert_epoch(struct fixture *f, const char *origin, size_t old,
              size_t size, const char *expected)
 {
     struct checkpoint head = head_of(f, size);
@@ -414,12 +414,154 @@ a_signer_that_is_away_is_busy(void **state)
     assert_int_equal(note.size, 0);
 }
 
+/* --- the key changes --- */
+
+static void
+rotate(struct fixture *f, const char *expected)
+{
+    scoped_buffer request = { 0 };
+
+    buffer_add_text(&request, "rotate\n");
+    assert_answer(f, &request, expected);
+}
+
+/* By which of the keys that follow from the first one is a head signed? */
+static size_t
+signed_by(struct fixture *f, const struct checkpoint_key *first, size_t old,
+          size_t size)
+{
+    struct checkpoint_key keys[8] = { *first };
+    struct checkpoint head = head_of(f, size), read;
+    scoped_buffer request = { 0 }, answer = { 0 };
+    struct error err;
+    size_t count = 1, used;
+
+    assert_int_equal(keychain_follow(buffer_text(&f->signer.rotations),
+                                     f->signer.rotations.size, keys, &count,
+                                     8, &err),
+                     0);
+    add_request(&request, f, old, old, &head);
+    signer_answer(&f->signer, request.bytes, request.size, &answer);
+    assert_memory_equal(answer.bytes, "ok\n", 3);
+    for (size_t i = 0; i < count; i++)
+        if (checkpoint_check(answer.bytes + 3, answer.size - 3,
+                             keys[i].public_key, &read, &used, &err) == 0)
+            return i;
+    return count;
+}
+
+static struct checkpoint_key
+key_now(const struct fixture *f)
+{
+    struct checkpoint_key key = { .name = ORIGIN };
+
+    memcpy(key.public_key, f->signer.key.public_key, SIGN_PUBLIC_SIZE);
+    return key;
+}
+
+static void
+the_new_key_signs_and_the_old_one_vouched_for_it(void **state)
+{
+    struct fixture *f = *state;
+    struct checkpoint_key first = key_now(f);
+    struct error err;
+
+    assert_int_equal(signed_by(f, &first, 0, 3), 0);
+    rotate(f, "keys\n");
+    assert_int_equal(signed_by(f, &first, 3, 5), 1);
+    rotate(f, "keys\n");
+    assert_int_equal(signed_by(f, &first, 5, 6), 2);
+    /* And so it is after a start. */
+    signer_close(&f->signer);
+    assert_int_equal(signer_open(&f->signer, f->directory, &err), 0);
+    assert_int_equal(f->signer.rotation_count, 2);
+    assert_int_equal(signed_by(f, &first, 6, 7), 2);
+}
+
+/* Puts a file of the signer's directory aside or back. */
+static void
+move(const struct fixture *f, const char *from, const char *to)
+{
+    scoped_buffer source = { 0 }, target = { 0 };
+
+    buffer_printf(&source, "%s/%s", f->directory, from);
+    buffer_printf(&target, "%s/%s", f->directory, to);
+    assert_int_equal(rename(source.bytes, target.bytes), 0);
+}
+
+static void
+a_change_that_was_cut_before_the_old_key_signed_is_undone(void **state)
+{
+    struct fixture *f = *state;
+    struct checkpoint_key first = key_now(f);
+    scoped_buffer next = { 0 };
+    struct sign_key key;
+    struct error err;
+
+    buffer_printf(&next, "%s/key.next", f->directory);
+    assert_int_equal(sign_key_open(next.bytes, &key, &err), 0);
+    signer_close(&f->signer);
+    assert_int_equal(signer_open(&f->signer, f->directory, &err), 0);
+    assert_int_not_equal(access(next.bytes, F_OK), 0);
+    assert_int_equal(signed_by(f, &first, 0, 3), 0);
+}
+
+static void
+a_change_that_was_cut_behind_that_is_ended(void **state)
+{
+    struct fixture *f = *state;
+    struct checkpoint_key first = key_now(f);
+    scoped_buffer old = { 0 }, path = { 0 };
+    struct error err;
+
+    buffer_printf(&path, "%s/key", f->directory);
+    assert_int_equal(file_read(path.bytes, 100, &old, &err), 0);
+    rotate(f, "keys\n");
+    move(f, "key", "key.next");
+    assert_int_equal(file_write(path.bytes, old.bytes, old.size, 0600, &err),
+                     0);
+    signer_close(&f->signer);
+    assert_int_equal(signer_open(&f->signer, f->directory, &err), 0);
+    assert_int_equal(signed_by(f, &first, 0, 3), 1);
+}
+
+static void
+a_key_that_nobody_handed_over_to_signs_nothing(void **state)
+{
+    struct fixture *f = *state;
+    struct error err;
+
+    rotate(f, "keys\n");
+    move(f, "key", "lost");
+    signer_close(&f->signer);
+    /* A new key would be made where there is none. */
+    assert_int_equal(signer_open(&f->signer, f->directory, &err), -1);
+    move(f, "lost", "key");
+    assert_int_equal(signer_open(&f->signer, f->directory, &err), 0);
+}
+
+static void
+a_key_changes_a_bounded_number_of_times(void **state)
+{
+    struct fixture *f = *state;
+
+    for (unsigned i = 0; i < KEYCHAIN_MAX; i++)
+        rotate(f, "keys\n");
+    rotate(f, "refused full\n");
+    assert_true(f->signer.rotations.size <= KEYCHAIN_SIZE_MAX);
+}
+
 #define SIGNER_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
+        SIGNER_TEST(the_new_key_signs_and_the_old_one_vouched_for_it),
+        SIGNER_TEST(a_change_that_was_cut_before_the_old_key_signed_is_undone),
+        SIGNER_TEST(a_change_that_was_cut_behind_that_is_ended),
+        SIGNER_TEST(a_key_that_nobody_handed_over_to_signs_nothing),
+        SIGNER_TEST(a_key_changes_a_bounded_number_of_times),
         SIGNER_TEST(heads_that_extend_the_last_are_signed),
         SIGNER_TEST(a_repeated_request_gets_the_same_answer),
         SIGNER_TEST(a_declared_restore_is_signed_and_ends_the_epoch_before),
