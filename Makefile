@@ -2,6 +2,8 @@
 # make                 build all programs into build/$(BUILD)/
 # make test            unit tests, then the stories (see tests/README.md)
 # make test-unit       unit, store and simulation tests only
+# make test-audit      every lie about the audit log is planted and named
+# make bench-audit     durable records a second, verification, proofs
 # make test-hostile    what a stranger, a tenant or a node may try (needs root)
 # make test-tsan       what has threads, with ThreadSanitizer
 # make test-fuzz       each fuzz target for FUZZ_SECONDS (10), with clang
@@ -106,7 +108,7 @@ $(OUT)/tests/fuzz/%: $(OUT)/tests/fuzz/%.o $(LIBS)
 	@$(CC) $< $(LIBS) $(ALL_LDFLAGS) -fsanitize=fuzzer $(LIBS_LINK) -lcmocka -o $@
 CRASH := $(OUT)/tests/crash/test_disk
 # The campaigns of tests/hostile: what a story starts, one program a file.
-HOSTILE := $(patsubst %,$(OUT)/tests/hostile/%,fields agent flood witness)
+HOSTILE := $(patsubst %,$(OUT)/tests/hostile/%,fields agent flood witness forger)
 $(HOSTILE): %: %.o $(OUT)/tests/hostile/wire.o $(OUT)/tests/hostile/attacks.o $(LIBS)
 	@echo "  LD $@"
 	@$(CC) $(filter %.o,$^) $(LIBS) $(ALL_LDFLAGS) $(LIBS_LINK) -o $@
@@ -134,13 +136,15 @@ bench: $(BENCH)
 # What is measured is what is installed: the release build.
 # Those that start a daemon, then the others.
 BENCHES := bench-commit bench-read bench-watch
-BENCHES += bench-slurm bench-sched bench-place
+BENCHES += bench-slurm bench-sched bench-place bench-audit
 ifeq ($(BUILD),release)
 bench-commit bench-read bench-watch: bench-%: $(OUT)/bench/% $(OUT)/bulkheadd $(OUT)/bulkhead-signer
 	@$<
 bench-sched: $(OUT)/bench/sched $(OUT)/bench/place
 	@failed=0; for b in $^; do $$b || failed=1; done; exit $$failed
 bench-place: $(OUT)/bench/place
+	@$<
+bench-audit: $(OUT)/bench/audit
 	@$<
 bench-slurm: $(OUT)/bench/slurm_peer
 	@bench/slurm.sh $<
@@ -158,9 +162,27 @@ endif
 tests: $(UNIT)
 test-unit: $(UNIT)
 	@tools/run-unit $(UNIT)
-test-stories: all
+# What root of the host may do to the log, for tests/stories/audit.
+FORGER := $(OUT)/tests/hostile/forger
+test-stories: all $(FORGER)
 	@BUILD=$(BUILD) tools/run-stories tests/stories
 test: test-unit test-stories
+# Every lie that can be told about the log is planted, and named by the
+# verifier; QUICK leaves out what starts a daemon.
+AUDIT := $(patsubst %,$(OUT)/tests/unit/%,core/test_merkle core/test_record \
+         core/test_checkpoint core/test_witness core/test_keychain \
+         identity/test_signer identity/test_audit_dir cli/test_audit_verify \
+         cli/test_audit_planted cli/test_audit_proof control/test_outbox)
+ifdef QUICK
+test-audit: $(filter %planted %verify %proof %witness %keychain,$(AUDIT))
+	@tools/check-lies
+	@tools/run-unit $^
+else
+test-audit: all $(FORGER) $(AUDIT)
+	@tools/check-lies
+	@tools/run-unit $(AUDIT)
+	@BUILD=$(BUILD) tools/run-stories tests/stories/audit
+endif
 # 200,000 random steps (STEPS); 10 million in soak-simulate.
 test-simulate: $(OUT)/tests/simulate/test_world
 	@BUILD=$(BUILD) tests/simulate/run
@@ -217,7 +239,7 @@ clean:
 	rm -rf build
 
 .SECONDARY:
-.PHONY: all tests bench $(BENCHES) bench-start soak test test-contract test-unit test-stories hostile test-hostile test-tsan fuzz test-fuzz lint clean \
+.PHONY: all tests bench $(BENCHES) bench-start soak test test-audit test-contract test-unit test-stories hostile test-hostile test-tsan fuzz test-fuzz lint clean \
         test-disk test-crash soak-crash test-mutants test-simulate \
         soak-simulate test-simulate-mutants
 .DELETE_ON_ERROR:

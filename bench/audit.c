@@ -183,7 +183,7 @@ verify(const char *directory, const struct sign_key *key, uint64_t records,
        struct error *err)
 {
     struct checkpoint_key verifier = { .witness = false };
-    struct audit_verify_options options = { &verifier, 1, NULL, NULL, 0 };
+    struct audit_verify_options options = { .keys = &verifier, .key_count = 1 };
     struct audit_report found;
     double start = cpu_seconds(), seconds;
 

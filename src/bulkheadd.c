@@ -323,6 +323,7 @@ start_api(struct daemon *daemon, const struct options *options,
         .secret_path =
             arena_printf(daemon->arena, "%s/first-admin", options->data),
         .audit_path = arena_printf(daemon->arena, "%s/audit", options->data),
+        .signer_socket = options->signer_socket,
         .store_ops = &store_sqlite,
         .store_path = arena_printf(daemon->arena, "%s/store", options->data),
         .version = VERSION,

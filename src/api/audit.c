@@ -4,11 +4,7 @@
 
 #include "api/handlers.h"
 #include "api/history.h"
-#include "api/state.h"
 #include "base/digest.h"
-#include "base/file.h"
-#include "control/journal.h"
-#include "core/checkpoint.h"
 #include "core/record.h"
 #include "store/row.h"
 
@@ -133,44 +129,5 @@ audit_history(struct exchange *exchange, struct store_reader *reader,
                           "items", reading->items, "next",
                           (json_int_t)reading->next, "more",
                           reading->count == reading->limit));
-    return 0;
-}
-
-/* --- signed heads --- */
-
-#define CHECKPOINT_MAX 4096
-
-int
-audit_checkpoint_read(const struct granted *granted,
-                      struct exchange *exchange, struct error *err)
-{
-    const struct world *world = granted_world(granted);
-    const char *directory = exchange->api->options.audit_path;
-    char estate[ID_TEXT_MAX], log[ID_TEXT_MAX];
-    char origin[RECORD_ORIGIN_MAX];
-    scoped_buffer path = {0};
-    object_id_text(world, world_platform_ref(world), estate);
-    object_id_text(world, granted_object(granted), log);
-    int64_t epoch = journal_epoch(loop_journal(exchange->api->loop), log);
-    if (directory == NULL || !journal_origin(estate, epoch, log, origin))
-        return error_set(err, ERROR_UNSUPPORTED,
-                         "this server keeps no audit files");
-    buffer_printf(&path, "%s/", directory);
-    checkpoint_add_file_name(&path, origin);
-    buffer_add_text(&path, "/checkpoint");
-    exchange->data = arena_strdup(exchange->arena, buffer_text(&path));
-    return 0;
-}
-
-int
-audit_checkpoint(struct exchange *exchange, struct store_reader *reader,
-                 struct error *err)
-{
-    scoped_buffer text = {0};
-    (void)reader;
-    if (file_read(exchange->data, CHECKPOINT_MAX, &text, err) != 0)
-        return error_set(err, ERROR_BUSY, "no head is signed yet");
-    answer_text(&exchange->answer, 200, "text/plain; charset=utf-8",
-                buffer_text(&text));
     return 0;
 }

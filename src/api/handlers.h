@@ -106,8 +106,24 @@ HANDLER_READ(usage_read)
 HANDLER_HISTORY(usage_history)
 HANDLER_READ(audit_read)
 HANDLER_HISTORY(audit_history)
+
+/* audit_files.c, audit_witness.c: what others need to check the log */
 HANDLER_READ(audit_checkpoint_read)
+HANDLER_READ(audit_cosigned_read)
 HANDLER_HISTORY(audit_checkpoint)
+HANDLER_HISTORY(audit_cosigned)
+HANDLER_READ(audit_keys_read)
+HANDLER_HISTORY(audit_keys)
+HANDLER_WRITE(audit_rotate)
+HANDLER_WORK(audit_rotate_work)
+HANDLER_ANSWER(audit_rotate_answer)
+HANDLER_READ(audit_heads_read)
+HANDLER_HISTORY(audit_heads)
+HANDLER_READ(audit_witness_read)
+HANDLER_HISTORY(audit_witness)
+HANDLER_WRITE(audit_cosign)
+HANDLER_WORK(audit_cosign_work)
+HANDLER_ANSWER(audit_cosign_answer)
 
 /* system.c, openapi.c: the platform about itself */
 HANDLER_OPEN(system_health)
@@ -152,5 +168,6 @@ extern const struct body_field review_body[];
 extern const struct body_field orphan_body[];
 extern const struct body_field alarm_body[];
 extern const struct body_field defragment_body[];
+extern const struct body_field cosign_body[];
 
 #endif

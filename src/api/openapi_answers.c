@@ -175,6 +175,17 @@ static const struct openapi_answer answers[] = {
                                                        ",'more':" BOOL),
       0 },
     { "GET", "/audit/checkpoint", 200, TEXT_TYPE, NULL, 0 },
+    { "GET", "/audit/cosigned", 200, TEXT_TYPE, NULL, 0 },
+    { "GET", "/audit/keys", 200, TEXT_TYPE, NULL, 0 },
+    { "POST", "/audit/rotate", 200, JSON_TYPE,
+      OBJECT("'key':" TEXT_OR_NULL ",'rotations':" INT_OR_NULL), 0 },
+    { "GET", "/audit/witness", 200, TEXT_TYPE, NULL, 0 },
+    { "GET", "/audit/heads", 200, JSON_TYPE,
+      OBJECT("'items':" LIST_OF(OBJECT("'origin':" TEXT ",'size':" INT
+                                       ",'root':" TEXT))),
+      0 },
+    { "POST", "/audit/cosignatures", 200, JSON_TYPE, OBJECT("'kept':" INT),
+      0 },
     { "GET", "/usage", 200, JSON_TYPE,
       OBJECT("'from':" TIME ",'to':" TIME ",'currency':" TEXT ",'names':" NAMES
              ",'items':" LIST_OF(USE)),

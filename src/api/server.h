@@ -33,6 +33,7 @@ struct api_options {
     const char *stream_path; /* further socket for watches; NULL: none */
     const char *secret_path; /* of the first-admin secret; NULL: none */
     const char *audit_path;  /* directory of the audit logs; NULL: none */
+    const char *signer_socket; /* NULL: nothing is signed */
     const struct store_ops *store_ops;
     const char *store_path;  /* directory of the store; NULL: no backups */
     const char *version;     /* of the program */

@@ -5,6 +5,7 @@
 
 #include "base/arena.h"
 #include "base/digest.h"
+#include "base/file.h"
 #include "cli/audit_log.h"
 #include "cli/client.h"
 #include "cli/command.h"
@@ -124,6 +125,30 @@ lay_down(struct copy *copy, const json_t *items, struct error *err)
     return audit_dir_append(&copy->files, from, entries, count, err);
 }
 
+/* What witnesses cosigned of this log, and whom the signer's key handed over
+ * to. */
+static int
+fetch_vouchers(const struct cli *cli, const struct copy *copy,
+               struct error *err)
+{
+    const char *base = audit_log_path(cli);
+    scoped_answer cosigned = { 0 }, keys = { 0 };
+    scoped_buffer path = { 0 };
+
+    if (client_get_text(cli, arena_printf(cli->arena, "%s/cosigned", base),
+                        &cosigned, err) != 0 ||
+        client_get_text(cli, arena_printf(cli->arena, "%s/keys", base), &keys,
+                        err) != 0 ||
+        (keys.body.size > 0 &&
+         audit_dir_put_rotations(cli->words[0], &keys.body, err) != 0))
+        return -1;
+    if (cosigned.body.size == 0)
+        return 0;
+    buffer_printf(&path, "%s/cosigned", copy->files.path);
+    return file_write(path.bytes, cosigned.body.bytes, cosigned.body.size,
+                      0640, err);
+}
+
 static int
 fetch(const struct cli *cli, struct copy *copy, struct error *err)
 {
@@ -150,8 +175,10 @@ fetch(const struct cli *cli, struct copy *copy, struct error *err)
                              "interrupted; another export goes on from here");
     }
     /* Here it shows whether these are the records that were signed. */
-    return audit_dir_add_checkpoint(&copy->files, copy->note.bytes,
-                                    copy->note.size, err);
+    if (audit_dir_add_checkpoint(&copy->files, copy->note.bytes,
+                                 copy->note.size, err) != 0)
+        return -1;
+    return fetch_vouchers(cli, copy, err);
 }
 
 static void

@@ -5,19 +5,16 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "cli/audit_keys.h"
 #include "cli/audit_proof.h"
 #include "cli/audit_verify.h"
 #include "cli/command.h"
 #include "cli/output.h"
 
-#define KEYS_MAX 16
-#define KEY_HELP "the signer's key, or a file of keys"
-
-/* --key, which nothing can stand in for: a directory that brings its own key
- * proves nothing. */
-static int
-option_keys(const struct cli *cli, struct checkpoint_key keys[KEYS_MAX],
-            size_t *count_out, struct error *err)
+int
+audit_keys_option(const struct cli *cli,
+                  struct checkpoint_key keys[AUDIT_KEYS_MAX],
+                  size_t *count_out, struct error *err)
 {
     const char *key = cli_option(cli, "key");
     int count;
@@ -26,7 +23,7 @@ option_keys(const struct cli *cli, struct checkpoint_key keys[KEYS_MAX],
         return error_set(err, ERROR_INVALID,
                          "--key is needed: without it anybody could have "
                          "signed");
-    count = audit_verify_keys(key, keys, KEYS_MAX, err);
+    count = audit_verify_keys(key, keys, AUDIT_KEYS_MAX - KEYCHAIN_MAX, err);
     if (count < 0)
         return -1;
     *count_out = (size_t)count;
@@ -39,12 +36,16 @@ report_json(const struct audit_report *report, bool intact)
     const struct audit_finding *finding = &report->finding;
 
     return json_pack(
-        "{s:b, s:I, s:I, s:I, s:I, s:b, s:I, s:I, s:I, s:s, s:s, s:I, s:s}",
+        "{s:b, s:I, s:I, s:I, s:I, s:b, s:I, s:I, s:I, s:I, s:I, s:I, s:I, "
+        "s:s, s:s, s:I, s:s}",
         "intact", intact, "logs", (json_int_t)report->logs, "records",
         (json_int_t)report->count.records, "checkpoints",
         (json_int_t)report->checkpoints, "heads", (json_int_t)report->heads,
         "platform", report->platform, "uncovered",
-        (json_int_t)report->uncovered, "erased",
+        (json_int_t)report->uncovered, "unwitnessed",
+        (json_int_t)report->unwitnessed, "rotations",
+        (json_int_t)report->rotations, "stops", (json_int_t)report->stops,
+        "longest_stop_ms", (json_int_t)report->longest_stop_ms, "erased",
         (json_int_t)report->count.erased, "open",
         (json_int_t)report->count.open, "lie", audit_lie_text(finding->lie),
         "log", finding->log, "index", (json_int_t)finding->index, "text",
@@ -62,6 +63,18 @@ print_intact(const struct audit_report *report)
         output_line("%" PRIu64 " records are newer than the last checkpoint "
                     "of their log",
                     report->uncovered);
+    if (report->unwitnessed > 0)
+        output_line("%" PRIu64 " records are newer than what the witness "
+                    "cosigned",
+                    report->unwitnessed);
+    if (report->stops > 0)
+        output_line("the platform stood still %" PRIu64 " times before a "
+                    "start, at most %" PRId64 " s",
+                    report->stops, report->longest_stop_ms / 1000);
+    if (report->rotations > 0)
+        output_line("the signer's key changed %" PRIu64 " times since the one "
+                    "that was given",
+                    report->rotations);
     if (report->count.open > 0)
         output_line("%" PRIu64 " actions have not ended yet",
                     report->count.open);
@@ -77,17 +90,18 @@ print_intact(const struct audit_report *report)
 static int
 verify(struct cli *cli, struct error *err)
 {
-    struct checkpoint_key keys[KEYS_MAX], witness;
+    struct checkpoint_key keys[AUDIT_KEYS_MAX], witness;
     struct audit_verify_options options = {
         .keys = keys,
         .tenant = cli_option(cli, "tenant"),
         .grace_ms = cli_has(cli, "strict") ? 0 : AUDIT_VERIFY_GRACE_MS,
+        .seen = cli_option(cli, "seen"),
     };
     const char *cosigner = cli_option(cli, "witness");
     struct audit_report report;
     int result;
 
-    if (option_keys(cli, keys, &options.key_count, err) != 0 ||
+    if (audit_keys_option(cli, keys, &options.key_count, err) != 0 ||
         (cosigner != NULL && audit_verify_keys(cosigner, &witness, 1, err) < 0))
         return -1;
     options.witness = cosigner == NULL ? NULL : &witness;
@@ -113,8 +127,10 @@ const struct command command_audit_verify = {
             "not: then the kind of lie and the first\nbad entry are said.",
     .options =
         (const struct command_option[]){
-            { "key", 'k', "KEY", KEY_HELP },
+            { "key", 'k', "KEY", AUDIT_KEYS_HELP },
             { "witness", 0, "KEY", "demand this witness's cosignature" },
+            { "seen", 0, "DIR", "and hold it against what a witness has seen: "
+                                "its directory" },
             { "strict", 0, NULL, "no grace for actions of the last 15 min" },
             { 0 },
         },
@@ -166,12 +182,12 @@ static int
 check_proof(struct cli *cli, struct error *err)
 {
     scoped_buffer text = { 0 }, line = { 0 };
-    struct checkpoint_key keys[KEYS_MAX];
+    struct checkpoint_key keys[AUDIT_KEYS_MAX];
     struct audit_proof proof;
     size_t count = 0;
     int result = -1;
 
-    if (option_keys(cli, keys, &count, err) != 0 ||
+    if (audit_keys_option(cli, keys, &count, err) != 0 ||
         file_read(cli->words[0], AUDIT_PROOF_MAX, &text, err) != 0)
         return -1;
     for (size_t i = 0; result != 0 && i < count; i++)
@@ -193,7 +209,7 @@ const struct command command_audit_check_proof = {
     .help = "Check a proof and print the entry that it proves.",
     .options =
         (const struct command_option[]){
-            { "key", 'k', "KEY", KEY_HELP },
+            { "key", 'k', "KEY", AUDIT_KEYS_HELP },
             { 0 },
         },
     .words_min = 1,

@@ -11,11 +11,16 @@
 #include "base/arena.h"
 #include "base/file.h"
 #include "base/hash.h"
+#include "core/keychain.h"
 #include "core/table.h"
+#include "identity/audit_dir.h"
+#include "identity/witness_dir.h"
 
 #define CHECKPOINTS_MAX ((size_t)1 << 30)
+#define COSIGNED_MAX ((size_t)1 << 20)
 #define HEAD_MAX 1024
 #define KEYS_FILE_MAX 65536
+#define KEYS_MAX (16 + KEYCHAIN_MAX)
 
 /* One log: what its files claim and what others say about it. */
 struct log {
@@ -27,11 +32,14 @@ struct log {
     size_t mark_room;
     struct buffer newest; /* the file checkpoint */
     struct buffer all;    /* and checkpoints */
+    struct buffer cosigned;
 };
 
 struct verify {
     const struct audit_verify_options *options;
     struct audit_report *report;
+    struct checkpoint_key keys[KEYS_MAX]; /* trusted, the oldest first */
+    size_t key_count;
     struct log **logs; /* in the directory's order of names, then those that
                           only the platform's log speaks of */
     size_t count;
@@ -39,11 +47,13 @@ struct verify {
     struct hash_key key;
     struct table by_origin;
     int64_t platform_ms; /* wall time of the platform's newest entry */
+    int64_t platform_mono_ms;
+    char platform_boot[64];
 };
 
 static void
 add_mark(struct log *log, uint64_t size, const struct digest *root,
-         bool committed)
+         bool committed, unsigned rank)
 {
     if (log->mark_count == log->mark_room) {
         log->mark_room = log->mark_room == 0 ? 16 : 2 * log->mark_room;
@@ -51,7 +61,7 @@ add_mark(struct log *log, uint64_t size, const struct digest *root,
             memory_grow(log->marks, log->mark_room, sizeof(*log->marks));
     }
     log->marks[log->mark_count++] =
-        (struct audit_mark){ size, *root, committed };
+        (struct audit_mark){ size, *root, committed, rank };
 }
 
 /* Finds the log or adds one that nothing is known of. */
@@ -109,6 +119,7 @@ release_logs(struct verify *verify)
         free(verify->logs[i]->path);
         buffer_release(&verify->logs[i]->newest);
         buffer_release(&verify->logs[i]->all);
+        buffer_release(&verify->logs[i]->cosigned);
         free(verify->logs[i]->marks);
         free(verify->logs[i]);
     }
@@ -178,6 +189,8 @@ read_log(struct verify *verify, const char *name, struct log *log,
 
     if (read_optional(log, "checkpoint", CHECKPOINT_NOTE_MAX, &log->newest,
                       err) != 0 ||
+        read_optional(log, "cosigned", COSIGNED_MAX, &log->cosigned, err) !=
+            0 ||
         read_optional(log, "checkpoints", CHECKPOINTS_MAX, &log->all, err) !=
             0 ||
         read_optional(log, "head", HEAD_MAX, &text, err) != 0 ||
@@ -206,6 +219,7 @@ open_log(struct verify *verify, const char *directory, const char *name,
     }
     buffer_release(&log.newest);
     buffer_release(&log.all);
+    buffer_release(&log.cosigned);
     return result;
 }
 
@@ -267,17 +281,17 @@ open_logs(struct verify *verify, const char *directory, struct error *err)
     return result;
 }
 
+/* The place of the key that signed among those that are trusted; -1: none. */
 static int
 check_signature(const struct verify *verify, const char *note, size_t size,
                 struct checkpoint *checkpoint, size_t *used)
 {
-    const struct audit_verify_options *options = verify->options;
     struct error err;
 
-    for (size_t i = 0; i < options->key_count; i++) {
-        if (checkpoint_check(note, size, options->keys[i].public_key,
+    for (size_t i = 0; i < verify->key_count; i++) {
+        if (checkpoint_check(note, size, verify->keys[i].public_key,
                              checkpoint, used, &err) == 0)
-            return 0;
+            return (int)i;
     }
     return -1;
 }
@@ -285,7 +299,7 @@ check_signature(const struct verify *verify, const char *note, size_t size,
 /* Every note must be signed and of this log. */
 static int
 read_notes(struct verify *verify, struct log *log, const struct buffer *notes,
-           bool *cosigned, struct error *err)
+           uint64_t *cosigned, struct error *err)
 {
     const char *at = buffer_text(notes), *end = at + notes->size;
     const struct checkpoint_key *witness = verify->options->witness;
@@ -295,17 +309,45 @@ read_notes(struct verify *verify, struct log *log, const struct buffer *notes,
 
     for (; at < end; at += used) {
         uint64_t before = checkpoint.size;
+        int rank = check_signature(verify, at, (size_t)(end - at),
+                                   &checkpoint, &used);
 
-        if (check_signature(verify, at, (size_t)(end - at), &checkpoint,
-                            &used) != 0 ||
-            strcmp(checkpoint.origin, log->origin) != 0)
+        if (rank < 0 || strcmp(checkpoint.origin, log->origin) != 0)
             return lie_of(verify, log->origin, AUDIT_FORGED, before,
                           "a checkpoint is not signed by the key", err);
         if (witness != NULL &&
-            checkpoint_check_cosignature(at, used, witness, &time_s) == 0)
-            *cosigned = true;
-        add_mark(log, checkpoint.size, &checkpoint.root, false);
+            checkpoint_check_cosignature(at, used, witness, &time_s) == 0 &&
+            checkpoint.size + 1 > *cosigned)
+            *cosigned = checkpoint.size + 1;
+        add_mark(log, checkpoint.size, &checkpoint.root, false,
+                 (unsigned)rank);
         verify->report->checkpoints++;
+    }
+    return 0;
+}
+
+/* Once the signer changed its key, the old one signs nothing that is new:
+ * whoever stole it cannot go on with it. */
+static int
+check_ranks(struct verify *verify, const struct log *log, struct error *err)
+{
+    unsigned newest = 0;
+    uint64_t since = 0;
+
+    for (size_t i = 0; i < log->mark_count; i++) {
+        const struct audit_mark *mark = &log->marks[i];
+
+        if (mark->committed)
+            continue;
+        if (mark->rank < newest && mark->size > since)
+            return lie_of(verify, log->origin, AUDIT_FORGED, since,
+                          "a checkpoint is signed by a key that handed over "
+                          "before",
+                          err);
+        if (mark->rank > newest) {
+            newest = mark->rank;
+            since = mark->size;
+        }
     }
     return 0;
 }
@@ -327,6 +369,8 @@ check_pairs(struct verify *verify, struct log *log, struct error *err)
             return lie_of(verify, log->origin, AUDIT_FORKED, a->size,
                           "two heads of one size have different roots", err);
     }
+    if (check_ranks(verify, log, err) != 0)
+        return -1;
     for (size_t i = 0; i < log->mark_count; i++) {
         if (!log->marks[i].committed)
             covered = log->marks[i].size;
@@ -340,18 +384,61 @@ static int
 read_checkpoints(struct verify *verify, struct log *log, struct error *err)
 {
     const struct buffer *all = &log->all, *newest = &log->newest;
-    bool cosigned = false;
+    uint64_t cosigned = 0; /* one more than the size */
 
-    if (read_notes(verify, log, all, &cosigned, err) != 0)
+    if (read_notes(verify, log, all, &cosigned, err) != 0 ||
+        read_notes(verify, log, &log->cosigned, &cosigned, err) != 0)
         return -1;
     /* The newest is one of them; a lie may have changed only one file. */
     if (memmem(buffer_text(all), all->size, buffer_text(newest),
                newest->size) == NULL &&
         read_notes(verify, log, newest, &cosigned, err) != 0)
         return -1;
-    if (verify->options->witness != NULL && !cosigned)
+    if (verify->options->witness == NULL)
+        return 0;
+    if (cosigned == 0 && (log->size > 0 || log->newest.size > 0))
         return lie_of(verify, log->origin, AUDIT_UNWITNESSED, 0,
                       "no checkpoint bears the witness's cosignature", err);
+    if (cosigned > 0 && log->size > cosigned - 1)
+        verify->report->unwitnessed += log->size - (cosigned - 1);
+    return 0;
+}
+
+static bool
+is_start(const struct record *record)
+{
+    const char *verb = record->action.verb;
+
+    return verb != NULL && (strcmp(verb, RECORD_VERB_START) == 0 ||
+                            strcmp(verb, RECORD_VERB_EPOCH) == 0);
+}
+
+/* Silence has to end with a start, and is told then; within one run of the
+ * platform nothing but the heartbeat's end explains it. */
+static int
+check_heartbeat(struct verify *verify, const struct record *record,
+                struct error *err)
+{
+    const char *boot = record->boot != NULL ? record->boot : "";
+    bool same = strcmp(verify->platform_boot, boot) == 0;
+    int64_t silent_ms = same ? record->mono_ms - verify->platform_mono_ms
+                             : record->wall_ms - verify->platform_ms;
+
+    if (record->seq > 0 && silent_ms > AUDIT_VERIFY_SILENT_MS) {
+        if (!is_start(record))
+            return audit_finding_set(
+                &verify->report->finding, record->log, AUDIT_SILENT,
+                record->seq, err,
+                "%lld s before this entry nothing was written, not even a "
+                "heartbeat, and no start explains it",
+                (long long)(silent_ms / 1000));
+        verify->report->stops++;
+        if (silent_ms > verify->report->longest_stop_ms)
+            verify->report->longest_stop_ms = silent_ms;
+    }
+    verify->platform_mono_ms = record->mono_ms;
+    (void)snprintf(verify->platform_boot, sizeof(verify->platform_boot), "%s",
+                   boot);
     return 0;
 }
 
@@ -366,6 +453,8 @@ visit_platform(void *context, const struct record *record, struct error *err)
     uint64_t size = 0;
     int more;
 
+    if (check_heartbeat(verify, record, err) != 0)
+        return -1;
     verify->platform_ms = record->wall_ms;
     if (record->action.verb == NULL || facts == NULL ||
         strcmp(record->action.verb, RECORD_VERB_HEADS) != 0)
@@ -373,7 +462,7 @@ visit_platform(void *context, const struct record *record, struct error *err)
     while ((more = record_next_head(&facts, origin, &size, &root)) == 1) {
         if (!is_wanted(verify, origin))
             continue;
-        add_mark(get_restored(verify, origin), size, &root, true);
+        add_mark(get_restored(verify, origin), size, &root, true, 0);
         verify->report->heads++;
     }
     if (more < 0)
@@ -441,8 +530,13 @@ walk_platform(struct verify *verify, struct error *err)
     for (size_t i = 0; i < count; i++) {
         struct log *log = verify->logs[i];
 
-        if (!checkpoint_is_platform(log->origin) || log->path == NULL)
+        if (!checkpoint_is_platform(log->origin))
             continue;
+        if (log->path == NULL && verify->options->tenant != NULL)
+            continue;
+        if (log->path == NULL)
+            return lie_of(verify, log->origin, AUDIT_MISSING, 0,
+                          "the witness cosigned a log that is gone", err);
         verify->report->platform = true;
         if (walk_log(verify, log, err) != 0)
             return -1;
@@ -484,10 +578,57 @@ walk_tenants(struct verify *verify, struct error *err)
     return 0;
 }
 
+/* What a witness had cosigned binds as the signer's own heads do. */
+static int
+take_seen(void *context, const struct checkpoint *checkpoint,
+          const struct buffer *note, struct error *err)
+{
+    struct verify *verify = context;
+    struct checkpoint read;
+    size_t used;
+    int rank = check_signature(verify, note->bytes, note->size, &read, &used);
+
+    if (!is_wanted(verify, checkpoint->origin))
+        return 0;
+    if (rank < 0)
+        return lie_of(verify, checkpoint->origin, AUDIT_FORGED, 0,
+                      "the witness has a head that the key did not sign",
+                      err);
+    add_mark(get_restored(verify, checkpoint->origin), checkpoint->size,
+             &checkpoint->root, false, (unsigned)rank);
+    return 0;
+}
+
+/* From the keys that are given to those that they handed over to. */
+static int
+follow_keys(struct verify *verify, const char *directory, struct error *err)
+{
+    const struct audit_verify_options *options = verify->options;
+    scoped_buffer notes = { 0 };
+
+    verify->key_count = options->key_count;
+    if (options->key_count > KEYS_MAX)
+        return error_set(err, ERROR_INVALID, "more than %d keys", KEYS_MAX);
+    memcpy(verify->keys, options->keys,
+           options->key_count * sizeof(*options->keys));
+    if (audit_dir_read_rotations(directory, &notes, err) != 0)
+        return -1;
+    if (keychain_follow(buffer_text(&notes), notes.size, verify->keys,
+                        &verify->key_count, KEYS_MAX, err) != 0)
+        return lie_of(verify, "rotations", AUDIT_FORGED, 0,
+                      "a change of the signer's key does not hold", err);
+    verify->report->rotations = verify->key_count - options->key_count;
+    return 0;
+}
+
 static int
 verify_all(struct verify *verify, const char *directory, struct error *err)
 {
-    if (open_logs(verify, directory, err) != 0)
+    if (follow_keys(verify, directory, err) != 0 ||
+        open_logs(verify, directory, err) != 0 ||
+        (verify->options->seen != NULL &&
+         witness_dir_each(verify->options->seen, take_seen, verify, err) !=
+             0))
         return -1;
     for (size_t i = 0; i < verify->count; i++) {
         if (read_checkpoints(verify, verify->logs[i], err) != 0)
@@ -503,13 +644,16 @@ audit_verify(const char *directory, const struct audit_verify_options *options,
              struct audit_report *report_out, struct error *err)
 {
     struct audit_report report = { 0 };
-    struct verify verify = { .options = options, .report = &report };
+    struct verify *verify = memory_new(1, sizeof(*verify));
     int result;
 
     assert(options->key_count > 0);
-    random_bytes(&verify.key, sizeof(verify.key));
-    result = verify_all(&verify, directory, err);
-    release_logs(&verify);
+    verify->options = options;
+    verify->report = &report;
+    random_bytes(&verify->key, sizeof(verify->key));
+    result = verify_all(verify, directory, err);
+    release_logs(verify);
+    free(verify);
     *report_out = report;
     return result;
 }

@@ -26,13 +26,20 @@
 /* The platform's log commits the others' heads once a minute; an entry that it
  * has not committed two minutes later is a lie. */
 #define AUDIT_VERIFY_COMMIT_MS (2 * 60 * 1000)
+/* The platform's log has a record a minute; what is silent for longer than this
+ * and does not begin again with a start did not write down what happened. */
+#define AUDIT_VERIFY_SILENT_MS (3 * 60 * 1000)
 
 struct audit_verify_options {
-    const struct checkpoint_key *keys; /* of the signer; one must have signed */
-    size_t key_count;                  /* at least 1 */
+    /* Of the signer, the oldest first; changes of the key that the directory
+     * has are followed from them. */
+    const struct checkpoint_key *keys;
+    size_t key_count; /* at least 1 */
     const struct checkpoint_key *witness; /* must have cosigned; or NULL */
     const char *tenant; /* only this log and the platform's; or NULL */
     int64_t grace_ms;
+    const char *seen; /* directory of a witness (identity/witness_dir.h) whose
+                         heads must hold as well; or NULL */
 };
 
 struct audit_report {
@@ -42,6 +49,11 @@ struct audit_report {
     bool platform;      /* the platform's log is there; without it nobody can
                            tell whether a log lost its tail */
     uint64_t uncovered; /* entries behind the newest checkpoints */
+    uint64_t unwitnessed; /* entries behind the newest cosigned ones */
+    uint64_t rotations;   /* of the signer's key that were followed */
+    uint64_t stops;       /* times that the platform wrote nothing for over
+                             AUDIT_VERIFY_SILENT_MS, up to a start */
+    int64_t longest_stop_ms;
     struct audit_count count;
     struct audit_finding finding; /* AUDIT_NONE when all is well */
 };

@@ -32,6 +32,7 @@
     X(MISSING, "missing")         /* the platform committed to more */        \
     X(UNCOMMITTED, "uncommitted") /* the platform did not commit to it */     \
     X(UNWITNESSED, "unwitnessed") /* the witness did not cosign */            \
+    X(SILENT, "silent")           /* no heartbeat, and no restart explains it */ \
     X(TIME, "time")               /* time ran backwards within a boot */      \
     X(OPEN, "open")               /* an intent without an outcome */
 
@@ -64,6 +65,7 @@ struct audit_mark {
     uint64_t size;
     struct digest root;
     bool committed; /* vouched for by the platform's log, not by the signer */
+    unsigned rank;  /* of the signer's key: later keys have higher ones */
 };
 
 /* By size, then root, then who vouched. */

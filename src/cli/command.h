@@ -19,7 +19,8 @@
     X(restore_stop) X(review_keys) X(review_sessions)                         \
     X(metrics) X(clock_confirm) X(clear_alarm) X(history)                                    \
     X(audit_tail) X(audit_export) X(audit_verify)                             \
-    X(audit_prove) X(audit_check_proof) X(simulate_openb)                     \
+    X(audit_prove) X(audit_check_proof) X(audit_witness) X(audit_rotate_key)  \
+    X(simulate_openb)                                                         \
     X(simulate_work) X(completion) X(version)
 
 #define COMMAND_DECLARE(name) extern const struct command command_##name;

@@ -64,7 +64,8 @@ print_bash(void)
                  "    get|create|set|delete) words=\"");
     print_nouns(" ");
     (void)printf("\" ;;\n    audit) "
-                 "words=\"tail export verify prove check-proof\" ;;\n"
+                 "words=\"tail export verify prove check-proof witness "
+                 "rotate-key\" ;;\n"
                  "    completion) words=\"bash zsh fish\" ;;\n    esac\n"
                  "  elif case $prev in -o|--output) true;; *) false;; esac; "
                  "then\n    words=\"table wide json yaml csv name\"\n"

@@ -9,6 +9,7 @@
 #include "base/hashmap.h"
 #include "base/log.h"
 #include "control/journal.h"
+#include "control/rotation.h"
 #include "core/checkpoint.h"
 #include "identity/audit_dir.h"
 #include "identity/signer_client.h"
@@ -34,6 +35,7 @@ struct outbox {
     char *directory, *signer_socket;
     int64_t period_ms;
     struct store_reader *reader;
+    struct rotation rotation;
     struct log *logs;
     struct log *platform;
     unsigned failures;
@@ -70,6 +72,9 @@ take_size(void *context, const struct store_counter *counter,
     const char *colon = strchr(counter->name, ':');
 
     (void)err;
+    if (strcmp(counter->name, ROTATION_COUNTER) == 0 &&
+        counter->value > outbox->rotation.recorded)
+        outbox->rotation.recorded = counter->value;
     if (colon == NULL || strlen(colon + 1) >= ID_TEXT_MAX)
         return 0;
     if (strncmp(counter->name, "log:", 4) == 0)
@@ -225,6 +230,8 @@ sign_head(struct outbox *outbox, struct log *log, struct error *err)
     }
     CRASH_POINT("bulkheadd.signed");
     log->vouched = head.size;
+    if (rotation_follow(&outbox->rotation, note.bytes, note.size, err) != 0)
+        return -1;
     return audit_dir_add_checkpoint(&log->files, note.bytes, note.size, err);
 }
 
@@ -345,6 +352,12 @@ outbox_start(struct loop *loop, const struct outbox_options *options,
     if (options->signer_socket != NULL)
         outbox->signer_socket = memory_strdup(options->signer_socket);
     outbox->period_ms = options->period_ms > 0 ? options->period_ms : 1000;
+    outbox->rotation = (struct rotation){
+        .loop = loop,
+        .directory = outbox->directory,
+        .signer_socket = outbox->signer_socket,
+        .timeout_ms = SIGNER_MS,
+    };
     (void)pthread_mutex_init(&outbox->lock, NULL);
     (void)pthread_cond_init(&outbox->wake, NULL);
     if (file_make_directory(options->directory, 0750, err) != 0 ||

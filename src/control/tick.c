@@ -276,7 +276,7 @@ static void
 run_record_start(struct loop *loop, struct job *job)
 {
     struct record record = { .actor.kind = "platform",
-                             .action.verb = "platform.start",
+                             .action.verb = RECORD_VERB_START,
                              .decision.allow = true,
                              .outcome.status = RECORD_SUCCESS };
 

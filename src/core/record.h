@@ -38,6 +38,7 @@
 /* action.verb of records that the platform writes about the log itself. */
 #define RECORD_VERB_HEADS "audit.heads" /* facts: see record_add_head */
 #define RECORD_VERB_EPOCH "audit.epoch" /* facts: the old head, as a head */
+#define RECORD_VERB_START "platform.start"
 
 enum record_outcome {
     RECORD_PENDING, /* an intent; a later record with links.parent = its id

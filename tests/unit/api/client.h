@@ -239,8 +239,9 @@ client_body(const struct route *route, const char *text, char out[512])
         if (field->required)
             used += (size_t)snprintf(
                 out + used, 512 - used,
-                field->type == BODY_TEXT ? "%s\"%s\":\"%s\""
-                                         : "%s\"%s\":1",
+                field->type == BODY_TEXT   ? "%s\"%s\":\"%s\""
+                : field->type == BODY_LIST ? "%s\"%s\":[]"
+                                           : "%s\"%s\":1",
                 used > 1 ? "," : "", field->name, text);
     (void)snprintf(out + used, 512 - used, "}");
     return out;

@@ -2,334 +2,7 @@
 /* Root edits the files of the audit logs; each lie is found and named.  The
  * liar may write any file but has no signing key, except where a test says
  * so. */
-#include "cli/audit_verify.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <cmocka.h>
-#include <inttypes.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/file.h"
-#include "core/merkle.h"
-#include "identity/audit_dir.h"
-#include "tests/unit/scratch.h"
-
-#define PLATFORM "e.org/platform"
-#define TENANT_A "e.org/tn_a"
-#define TENANT_B "e.org/tn_b"
-#define ENTRIES_MAX 700
-/* Entries of tenant A at its three checkpoints. */
-#define FIRST 100
-#define SECOND 300
-#define LAST 600
-
-struct memory_log {
-    const char *origin;
-    size_t count;
-    struct buffer entry[ENTRIES_MAX];
-    struct buffer personal[ENTRIES_MAX];
-    struct merkle tree;
-};
-
-struct fixture {
-    char directory[SCRATCH_MAX];
-    struct sign_key key, other;
-    struct checkpoint_key verifier;
-    struct memory_log platform, a, b;
-};
-
-/* Entry `seq` as an honest daemon writes it: every tenth is an intent that the
- * next one closes. */
-static struct record
-honest(const char *origin, uint64_t seq, char id[32], char parent[32])
-{
-    struct record record = {
-        .log = origin,
-        .seq = seq,
-        .id = id,
-        .wall_ms = 1700000000000 + 1000 * (int64_t)seq,
-        .mono_ms = 50 * (int64_t)(seq % 400),
-        .boot = seq < 400 ? "boot-1" : "boot-2",
-        .actor = { .id = "us_1", .kind = "user", .name = "Ada" },
-        .source = { .ip = "192.0.2.1" },
-        .action = { "workload.create", "/api/v1/workloads", "POST" },
-        .decision = { .allow = true, .reason = "granted" },
-        .outcome = { seq % 10 == 3 ? RECORD_PENDING : RECORD_SUCCESS, "ok" },
-    };
-
-    (void)snprintf(id, 32, "au_%" PRIu64, seq);
-    (void)snprintf(parent, 32, "au_%" PRIu64, seq - 1);
-    if (seq % 10 == 4)
-        record.links.parent = parent;
-    return record;
-}
-
-static void
-put(struct memory_log *log, size_t at, const struct record *record)
-{
-    struct record_salts salts = { { 1 }, { 2 } };
-    struct error err;
-
-    salts.entry[1] = (uint8_t)at;
-    salts.entry[2] = (uint8_t)(at >> 8);
-    buffer_clear(&log->entry[at]);
-    buffer_clear(&log->personal[at]);
-    assert_int_equal(record_encode(record, &salts, &log->entry[at],
-                                   &log->personal[at], &err),
-                     0);
-}
-
-static void
-grow(struct memory_log *log, size_t to)
-{
-    for (; log->count < to; log->count++) {
-        char id[32], parent[32];
-        struct record record = honest(log->origin, log->count, id, parent);
-        struct digest leaf;
-
-        put(log, log->count, &record);
-        record_leaf(log->entry[log->count].bytes, log->entry[log->count].size,
-                    &leaf);
-        merkle_append(&log->tree, &leaf);
-    }
-}
-
-/* Lays the entries from `from` on down as they are in memory. */
-static void
-lay_down(const struct fixture *f, const struct memory_log *log, size_t from)
-{
-    struct audit_entry entries[ENTRIES_MAX];
-    struct audit_dir dir;
-    struct error err = { 0 };
-
-    for (size_t i = from; i < log->count; i++)
-        entries[i - from] = (struct audit_entry){
-            log->entry[i].bytes, log->entry[i].size, log->personal[i].bytes,
-            log->personal[i].size
-        };
-    assert_int_equal(audit_dir_open(&dir, f->directory, log->origin, &err),
-                     0);
-    if (audit_dir_append(&dir, from, entries, log->count - from, &err) != 0)
-        fail_msg("%s", err.text);
-    audit_dir_close(&dir);
-}
-
-static struct checkpoint
-head_of(const struct memory_log *log)
-{
-    struct checkpoint head = { .size = log->tree.size };
-
-    (void)snprintf(head.origin, sizeof(head.origin), "%s", log->origin);
-    merkle_root(&log->tree, &head.root);
-    return head;
-}
-
-static void
-sign_head(const struct fixture *f, const struct memory_log *log)
-{
-    struct checkpoint head = head_of(log);
-    scoped_buffer note = { 0 };
-    struct audit_dir dir;
-    struct error err = { 0 };
-
-    checkpoint_sign(&note, &head, &f->key);
-    assert_int_equal(audit_dir_open(&dir, f->directory, log->origin, &err),
-                     0);
-    if (audit_dir_add_checkpoint(&dir, note.bytes, note.size, &err) != 0)
-        fail_msg("%s", err.text);
-    audit_dir_close(&dir);
-}
-
-/* One heartbeat: the tenants grow, the platform commits their heads, all
- * heads are signed. */
-static void
-beat(struct fixture *f, size_t a, size_t b)
-{
-    struct memory_log *logs[] = { &f->a, &f->b };
-    const size_t from_a = f->a.count, from_b = f->b.count;
-    const size_t from = f->platform.count;
-    scoped_buffer facts = { 0 };
-    char id[32], parent[32];
-    struct record heads;
-    struct digest leaf;
-
-    grow(&f->a, a);
-    grow(&f->b, b);
-    for (size_t i = 0; i < 2; i++) {
-        struct checkpoint head = head_of(logs[i]);
-
-        record_add_head(&facts, head.origin, head.size, &head.root);
-    }
-    heads = honest(PLATFORM, from, id, parent);
-    heads.action.verb = RECORD_VERB_HEADS;
-    heads.facts = facts.bytes;
-    put(&f->platform, from, &heads);
-    record_leaf(f->platform.entry[from].bytes, f->platform.entry[from].size,
-                &leaf);
-    merkle_append(&f->platform.tree, &leaf);
-    f->platform.count++;
-    lay_down(f, &f->a, from_a);
-    lay_down(f, &f->b, from_b);
-    lay_down(f, &f->platform, from);
-    sign_head(f, &f->platform);
-    sign_head(f, &f->a);
-    sign_head(f, &f->b);
-}
-
-static int
-setup(void **state)
-{
-    struct fixture *f = calloc(1, sizeof(*f));
-    scoped_buffer path = { 0 };
-    struct error err;
-
-    assert_non_null(f);
-    scratch_make(f->directory, "audit-verify");
-    buffer_printf(&path, "%s/key", f->directory);
-    assert_int_equal(sign_key_open(path.bytes, &f->key, &err), 0);
-    assert_int_equal(unlink(path.bytes), 0);
-    assert_int_equal(sign_key_open(path.bytes, &f->other, &err), 0);
-    memcpy(f->verifier.public_key, f->key.public_key, SIGN_PUBLIC_SIZE);
-    f->platform.origin = PLATFORM;
-    f->a.origin = TENANT_A;
-    f->b.origin = TENANT_B;
-    beat(f, FIRST, 7);
-    beat(f, SECOND, 7);
-    beat(f, LAST, 50);
-    *state = f;
-    return 0;
-}
-
-static int
-teardown(void **state)
-{
-    struct fixture *f = *state;
-    struct memory_log *logs[] = { &f->platform, &f->a, &f->b };
-
-    for (size_t i = 0; i < 3; i++) {
-        for (size_t j = 0; j < ENTRIES_MAX; j++) {
-            buffer_release(&logs[i]->entry[j]);
-            buffer_release(&logs[i]->personal[j]);
-        }
-    }
-    scratch_remove(f->directory);
-    free(f);
-    return 0;
-}
-
-static int
-verify(const struct fixture *f, struct audit_report *report)
-{
-    const struct audit_verify_options options = { &f->verifier, 1, NULL, NULL,
-                                                  0 };
-    struct error err = { 0 };
-    int result = audit_verify(f->directory, &options, report, &err);
-
-    if (result != 0)
-        assert_int_equal(error_exit_code(err.code), 9);
-    return result;
-}
-
-static void
-assert_lie(const struct fixture *f, const char *log, enum audit_lie lie,
-           uint64_t index)
-{
-    struct audit_report report;
-
-    assert_int_equal(verify(f, &report), -1);
-    assert_string_equal(audit_lie_text(report.finding.lie),
-                        audit_lie_text(lie));
-    assert_string_equal(report.finding.log, log);
-    assert_int_equal(report.finding.index, index);
-    assert_true(report.finding.text[0] != '\0');
-}
-
-static void
-add_file_path(struct buffer *out, const struct fixture *f, const char *origin,
-              const char *name)
-{
-    buffer_printf(out, "%s/", f->directory);
-    checkpoint_add_file_name(out, origin);
-    buffer_printf(out, "/%s", name);
-}
-
-static void
-read_file(const struct fixture *f, const char *origin, const char *name,
-          struct buffer *out)
-{
-    scoped_buffer path = { 0 };
-    struct error err;
-
-    add_file_path(&path, f, origin, name);
-    buffer_clear(out);
-    assert_int_equal(file_read(path.bytes, (size_t)1 << 24, out, &err), 0);
-}
-
-static void
-write_file(const struct fixture *f, const char *origin, const char *name,
-           const void *bytes, size_t size)
-{
-    scoped_buffer path = { 0 };
-    struct error err;
-
-    add_file_path(&path, f, origin, name);
-    assert_int_equal(file_write(path.bytes, bytes, size, 0600, &err), 0);
-}
-
-static void
-flip_byte(const struct fixture *f, const char *origin, const char *name,
-          size_t at)
-{
-    scoped_buffer bytes = { 0 };
-
-    read_file(f, origin, name, &bytes);
-    assert_true(at < bytes.size);
-    bytes.bytes[at] = (char)(bytes.bytes[at] ^ 1);
-    write_file(f, origin, name, bytes.bytes, bytes.size);
-}
-
-/* The liar writes the log anew from memory, with all hashes right, and puts
- * the old signed checkpoints back. */
-static void
-rebuild(const struct fixture *f, const struct memory_log *log)
-{
-    scoped_buffer all = { 0 }, newest = { 0 }, path = { 0 };
-
-    read_file(f, log->origin, "checkpoints", &all);
-    read_file(f, log->origin, "checkpoint", &newest);
-    add_file_path(&path, f, log->origin, "");
-    scratch_remove(path.bytes);
-    lay_down(f, log, 0);
-    write_file(f, log->origin, "checkpoints", all.bytes, all.size);
-    write_file(f, log->origin, "checkpoint", newest.bytes, newest.size);
-}
-
-static void
-drop_entry(struct memory_log *log, size_t at)
-{
-    struct buffer entry = log->entry[at], personal = log->personal[at];
-    size_t after = log->count - at - 1;
-
-    memmove(&log->entry[at], &log->entry[at + 1], after * sizeof(entry));
-    memmove(&log->personal[at], &log->personal[at + 1],
-            after * sizeof(entry));
-    log->count--;
-    log->entry[log->count] = entry;
-    log->personal[log->count] = personal;
-}
-
-static void
-swap_entries(struct memory_log *log, size_t a, size_t b)
-{
-    struct buffer entry = log->entry[a], personal = log->personal[a];
-
-    log->entry[a] = log->entry[b];
-    log->personal[a] = log->personal[b];
-    log->entry[b] = entry;
-    log->personal[b] = personal;
-}
+#include "tests/unit/cli/audit_logs.h"
 
 static void
 an_honest_directory_is_intact(void **state)
@@ -622,8 +295,10 @@ an_intent_without_outcome_is_found(void **state)
 {
     struct fixture *f = *state;
     struct audit_report report;
-    struct audit_verify_options options = { &f->verifier, 1, NULL, NULL,
-                                            AUDIT_VERIFY_GRACE_MS };
+    struct audit_verify_options options = { .keys = &f->verifier,
+                                            .key_count = 1,
+                                            .grace_ms =
+                                                AUDIT_VERIFY_GRACE_MS };
     struct error err;
 
     /* Entry 603 is an intent, and nothing that follows closes it. */
@@ -684,8 +359,9 @@ one_tenant_is_verified_without_the_others(void **state)
 {
     struct fixture *f = *state;
     struct audit_report report;
-    struct audit_verify_options options = { &f->verifier, 1, NULL, "tn_a",
-                                            0 };
+    struct audit_verify_options options = { .keys = &f->verifier,
+                                            .key_count = 1,
+                                            .tenant = "tn_a" };
     scoped_buffer path = { 0 };
     struct error err;
 
@@ -710,8 +386,9 @@ a_witness_must_have_cosigned(void **state)
     struct fixture *f = *state;
     const struct memory_log *logs[] = { &f->platform, &f->a, &f->b };
     struct checkpoint_key witness = { "w.org", { 0 }, true };
-    struct audit_verify_options options = { &f->verifier, 1, &witness, NULL,
-                                            0 };
+    struct audit_verify_options options = { .keys = &f->verifier,
+                                            .key_count = 1,
+                                            .witness = &witness };
     struct audit_report report;
     struct error err;
 
@@ -753,8 +430,6 @@ keys_are_read_from_text_or_a_file(void **state)
     assert_int_equal(audit_verify_keys(path.bytes, keys, 2, &err), -1);
     assert_int_equal(audit_verify_keys("/nowhere", keys, 2, &err), -1);
 }
-
-#define VERIFY_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 /* --- restores --- */
 
@@ -851,41 +526,41 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        VERIFY_TEST(an_honest_directory_is_intact),
-        VERIFY_TEST(a_declared_restore_is_intact),
-        VERIFY_TEST(an_undeclared_restore_is_found_where_it_begins),
-        VERIFY_TEST(a_restore_that_names_another_head_is_found),
-        VERIFY_TEST(a_restored_log_keeps_what_the_platform_committed),
-        VERIFY_TEST(entries_behind_the_last_checkpoint_are_counted),
-        VERIFY_TEST(an_edited_entry_is_found_where_it_is),
-        VERIFY_TEST(
+        LOGS_TEST(an_honest_directory_is_intact),
+        LOGS_TEST(a_declared_restore_is_intact),
+        LOGS_TEST(an_undeclared_restore_is_found_where_it_begins),
+        LOGS_TEST(a_restore_that_names_another_head_is_found),
+        LOGS_TEST(a_restored_log_keeps_what_the_platform_committed),
+        LOGS_TEST(entries_behind_the_last_checkpoint_are_counted),
+        LOGS_TEST(an_edited_entry_is_found_where_it_is),
+        LOGS_TEST(
             an_edit_with_all_hashes_redone_is_found_by_the_next_checkpoint),
-        VERIFY_TEST(an_edited_person_is_found_and_an_erased_one_is_not_a_lie),
-        VERIFY_TEST(an_edited_tile_is_found),
-        VERIFY_TEST(a_deleted_entry_is_found_where_it_was),
-        VERIFY_TEST(a_deleted_entry_with_the_rest_renumbered_is_found),
-        VERIFY_TEST(reordered_entries_are_found),
-        VERIFY_TEST(a_truncated_log_is_found_by_its_checkpoint),
-        VERIFY_TEST(
+        LOGS_TEST(an_edited_person_is_found_and_an_erased_one_is_not_a_lie),
+        LOGS_TEST(an_edited_tile_is_found),
+        LOGS_TEST(a_deleted_entry_is_found_where_it_was),
+        LOGS_TEST(a_deleted_entry_with_the_rest_renumbered_is_found),
+        LOGS_TEST(reordered_entries_are_found),
+        LOGS_TEST(a_truncated_log_is_found_by_its_checkpoint),
+        LOGS_TEST(
             a_dropped_tail_with_its_checkpoints_is_found_by_the_platform),
-        VERIFY_TEST(a_whole_log_that_is_gone_is_found),
-        VERIFY_TEST(a_forged_checkpoint_is_found),
-        VERIFY_TEST(a_checkpoint_of_another_log_is_found),
-        VERIFY_TEST(an_edited_checkpoint_is_found),
-        VERIFY_TEST(a_second_signed_head_of_the_same_size_is_a_fork),
-        VERIFY_TEST(a_signed_head_that_never_was_this_logs_is_a_fork),
-        VERIFY_TEST(
+        LOGS_TEST(a_whole_log_that_is_gone_is_found),
+        LOGS_TEST(a_forged_checkpoint_is_found),
+        LOGS_TEST(a_checkpoint_of_another_log_is_found),
+        LOGS_TEST(an_edited_checkpoint_is_found),
+        LOGS_TEST(a_second_signed_head_of_the_same_size_is_a_fork),
+        LOGS_TEST(a_signed_head_that_never_was_this_logs_is_a_fork),
+        LOGS_TEST(
             a_rewritten_log_without_checkpoints_is_a_fork_of_the_committed_one),
-        VERIFY_TEST(
+        LOGS_TEST(
             entries_that_the_platform_does_not_commit_in_time_are_found),
-        VERIFY_TEST(a_log_that_grows_meanwhile_is_intact),
-        VERIFY_TEST(an_intent_without_outcome_is_found),
-        VERIFY_TEST(time_that_runs_backwards_within_a_boot_is_found),
-        VERIFY_TEST(an_entry_of_another_log_is_found),
-        VERIFY_TEST(missing_and_damaged_files_are_found),
-        VERIFY_TEST(one_tenant_is_verified_without_the_others),
-        VERIFY_TEST(a_witness_must_have_cosigned),
-        VERIFY_TEST(keys_are_read_from_text_or_a_file),
+        LOGS_TEST(a_log_that_grows_meanwhile_is_intact),
+        LOGS_TEST(an_intent_without_outcome_is_found),
+        LOGS_TEST(time_that_runs_backwards_within_a_boot_is_found),
+        LOGS_TEST(an_entry_of_another_log_is_found),
+        LOGS_TEST(missing_and_damaged_files_are_found),
+        LOGS_TEST(one_tenant_is_verified_without_the_others),
+        LOGS_TEST(a_witness_must_have_cosigned),
+        LOGS_TEST(keys_are_read_from_text_or_a_file),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
