@@ -97,6 +97,41 @@ note_leaving(struct search *search, const struct workload *workload)
     return true;
 }
 
+/* Most of very many is known to its run. */
+static bool
+is_known(const struct run *run)
+{
+    return run->started_ms > 0 && !run->leaving && !run->surplus;
+}
+
+/* When a run is expected to end; false when it is no ending. */
+static bool
+ending_of(struct search *search, const struct run *run, struct ending *ending)
+{
+    const struct estate *estate = search->estate;
+    const struct workload *workload;
+
+    if (is_known(run)) {
+        if (run->count == 0)
+            return false;
+        ending->end_ms = run->end_ms > estate->now_ms
+                             ? run->end_ms
+                             : timeline_round_up(estate->now_ms + 1);
+        ending->started_ms = run->started_ms;
+        ending->seq = run->seq;
+        return true;
+    }
+    workload = world_workload(estate->world, run->workload);
+    if (workload == NULL || note_leaving(search, workload) || run->leaving ||
+        run->count == 0)
+        return false;
+    ending->end_ms =
+        booking_run_end_ms(estate->world, workload, estate->now_ms);
+    ending->started_ms = workload->started_ms;
+    ending->seq = workload->object.seq;
+    return true;
+}
+
 static void
 list_endings(struct search *search)
 {
@@ -105,17 +140,10 @@ list_endings(struct search *search)
     search->endings = arena_alloc(search->arena, (estate->run_count + 1) *
                                                      sizeof(struct ending));
     for (size_t i = 0; i < estate->run_count; i++) {
-        const struct run *run = &estate->runs[i];
-        const struct workload *workload =
-            world_workload(estate->world, run->workload);
+        struct ending ending = { .run = (uint32_t)i };
 
-        if (workload == NULL || note_leaving(search, workload) ||
-            run->leaving || run->count == 0)
-            continue;
-        search->endings[search->count++] = (struct ending){
-            booking_run_end_ms(estate->world, workload, estate->now_ms),
-            workload->started_ms, workload->object.seq, (uint32_t)i
-        };
+        if (ending_of(search, &estate->runs[i], &ending))
+            search->endings[search->count++] = ending;
     }
     for (size_t i = search->count / 2; i > 0; i--)
         sift_down(search, i - 1, search->count, *rest_at(search, i - 1));

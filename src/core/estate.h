@@ -108,6 +108,8 @@ struct run {
     int64_t young_ms; /* its start, when it was preempted before; or 0 */
     int64_t kind;     /* surplus, batch, interactive, service */
     uint64_t seq;
+    int64_t started_ms; /* 0: not, or surplus */
+    int64_t end_ms;     /* by booking_end_ms, of one that has */
     uint32_t shelf; /* of reclaim_index.h; ESTATE_NONE */
     struct ref first_hold; /* of its nomination, or none */
     uint64_t charged; /* a digest of that */

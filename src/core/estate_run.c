@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <string.h>
 
+#include "core/booking.h"
 #include "core/estate_private.h"
 #include "core/lifecycle.h"
 #include "core/reclaim_index.h"
@@ -191,8 +192,6 @@ add_bindings(struct estate *estate, const struct instance *instance,
             add_use(estate, run, &use);
     }
 }
-
-/* --- surplus --- */
 
 /* Does it have a run of its own, since the gang goes on without it? */
 static bool
@@ -426,6 +425,8 @@ run_fill(struct estate *estate, struct run *run,
     run->live = lifecycle_is_live(workload->state);
     run->leaving = is_stopping(workload->state);
     reclaim_index_rank(run, workload, NULL);
+    run->started_ms = workload->started_ms;
+    run->end_ms = booking_end_ms(estate->world, workload, run->started_ms);
     run->demand.asked_pool = workload->pool;
     run->demand.of[DIMENSION_WORKLOADS] = 1;
     derive_instances(estate, run, workload);

@@ -185,6 +185,8 @@ compare_runs(const struct estate *estate, const struct estate *fresh)
             run->gives_back != other->gives_back ||
             run->since_ms != other->since_ms ||
             run->young_ms != other->young_ms || run->kind != other->kind ||
+            run->started_ms != other->started_ms ||
+            run->end_ms != other->end_ms ||
             run->fixed != other->fixed || run->stays != other->stays ||
             run->surplus_count != other->surplus_count ||
             !ref_equal(run->first_hold, other->first_hold) ||
