@@ -12,8 +12,10 @@
 /* More sites than that are not looked at one by one: a scan is as good. */
 #define LOOKS_MAX 256
 /* What units of the budget the pieces cost. */
-#define COST_STAKE 2
-#define COST_LOOK 5
+#define COST_STAKE 4
+#define COST_LOOK 12
+#define COST_BUILD 12
+#define COST_CLEAR 8 /* knots for one unit */
 
 /* What is counted of one site. */
 struct brief {
@@ -358,8 +360,7 @@ build_begin(struct estate *estate, struct tree *tree)
     tree->seen = estate->touched_count;
 }
 
-/* A piece of the tree that is being made: all knots above it come when all
- * sites are done. */
+/* A piece of the tree that is being made. */
 static void
 build_site(struct estate *estate, struct tree *tree, uint32_t site,
            struct arena *arena)
@@ -372,17 +373,29 @@ build_site(struct estate *estate, struct tree *tree, uint32_t site,
     count(&tree->sum, &tree->briefs[site], 1);
 }
 
+/* The knots above the leaves up to one, as far as their sites are done. */
+static void
+join_up(struct tree *tree, size_t done, bool all)
+{
+    size_t i = tree->leaves + done - 1;
+
+    for (size_t width = 2; i > 1; width *= 2) {
+        i /= 2;
+        if (!all && done % width != 0)
+            return;
+        tree->knots[i] = join(&tree->knots[2 * i], &tree->knots[2 * i + 1]);
+    }
+}
+
 static bool
 build_on(struct estate *estate, struct tree *tree, struct arena *arena)
 {
-    for (; tree->done < estate->site_count; tree->done++) {
-        if (!budget_take(estate->budget, COST_LOOK))
+    while (tree->done < estate->site_count) {
+        if (!budget_take(estate->budget, COST_BUILD))
             return false;
         build_site(estate, tree, (uint32_t)tree->done, arena);
-        if (tree->done + 1 == estate->site_count)
-            for (size_t i = tree->leaves - 1; i > 0; i--)
-                tree->knots[i] =
-                    join(&tree->knots[2 * i], &tree->knots[2 * i + 1]);
+        tree->done++;
+        join_up(tree, tree->done, tree->done == estate->site_count);
     }
     return true;
 }
@@ -427,8 +440,10 @@ follow(struct estate *estate, struct tree *tree, struct arena *arena)
 {
     if (!tree->begun || tree->expect != estate->expect ||
         tree->leaves < estate->site_count ||
-        estate->touched_count - tree->seen > ESTATE_TOUCHED)
+        estate->touched_count - tree->seen > ESTATE_TOUCHED) {
         build_begin(estate, tree);
+        (void)budget_take(estate->budget, (int64_t)tree->leaves / COST_CLEAR);
+    }
     estate->places->walk++;
     for (; tree->seen < estate->touched_count; tree->seen++) {
         if (!budget_take(estate->budget, COST_LOOK))
