@@ -78,8 +78,11 @@ arena_grow(struct arena *arena, size_t size)
     struct block *block;
 
     assert(room <= SIZE_MAX - sizeof(*block));
-    /* Zeroed as it is handed out: most arenas stay far from full. */
-    block = memory_check(malloc(sizeof(*block) + room));
+    /* Zeroed as it is handed out: most arenas stay far from full.  What is
+     * large comes as zeros, which costs nothing before it is used. */
+    block = memory_check(size > BLOCK_SIZE
+                             ? calloc(1, sizeof(*block) + room)
+                             : malloc(sizeof(*block) + room));
     block->size = room;
     block->used = 0;
     block->next = arena->head;
@@ -100,7 +103,7 @@ arena_alloc(struct arena *arena, size_t size)
         arena_grow(arena, rounded);
     memory = arena->head->bytes + arena->head->used;
     arena->head->used += rounded;
-    return memset(memory, 0, rounded);
+    return rounded > BLOCK_SIZE ? memory : memset(memory, 0, rounded);
 }
 
 char *

@@ -283,16 +283,30 @@ read_platform(struct estate *estate)
     estate->inside->lease_ms = platform != NULL ? platform->lease_ms : 0;
 }
 
+/* What was learnt concerns no site and no run. */
+static void
+note_platform(struct estate *estate)
+{
+    uint64_t rest = expect_rest(estate->world);
+
+    if (rest == estate->inside->rest)
+        return;
+    estate->inside->rest = rest;
+    read_platform(estate);
+    mark_all(estate);
+}
+
 void
 estate_note(struct estate *estate, const struct trail_step *step)
 {
+    assert(estate->inside->load.kind != KIND_NODE); /* sites are listed */
     switch (step->ref.kind) {
     case KIND_PLATFORM:
-        read_platform(estate);
-        mark_all(estate);
+        note_platform(estate);
         break;
-    case KIND_CLASS:
-        mark_all(estate);
+    case KIND_CLASS: /* nothing is of one that is new */
+        if (step->op != TRAIL_CREATED)
+            mark_all(estate);
         break;
     case KIND_NODE:
         note_node(estate, step);
@@ -323,13 +337,22 @@ estate_note(struct estate *estate, const struct trail_step *step)
     }
 }
 
+static int64_t
+cost_of_all(const struct estate *estate)
+{
+    return 1 + (int64_t)(estate->site_count + estate->run_count) / 16;
+}
+
 int64_t
 estate_note_cost(const struct estate *estate, const struct trail_step *step)
 {
     switch (step->ref.kind) {
     case KIND_PLATFORM:
+        return expect_rest(estate->world) == estate->inside->rest
+                   ? 20
+                   : cost_of_all(estate);
     case KIND_CLASS:
-        return 1 + (int64_t)(estate->site_count + estate->run_count) / 16;
+        return step->op == TRAIL_CREATED ? 2 : cost_of_all(estate);
     case KIND_QUOTA:
     case KIND_PRIORITY:
         return 1 + (int64_t)estate->run_count / 64;
@@ -407,9 +430,11 @@ read_expect(struct estate *estate)
 /* --- the first load --- */
 
 /* What units of the budget the pieces cost. */
-#define COST_LOAD 2
-#define COST_SITE 15
-#define COST_RUN 10
+#define COST_LIST 3
+#define COST_LOAD 3
+#define COST_STAY 10
+#define COST_SITE 40
+#define COST_RUN 30
 
 static void
 load_one(struct estate *estate, struct ref ref)
@@ -422,6 +447,39 @@ load_one(struct estate *estate, struct ref ref)
         estate_mark_run(estate, world_parent(world, ref));
     else if (lifecycle_is_live(world_workload(world, ref)->state))
         estate_mark_run(estate, ref);
+}
+
+bool
+estate_list(struct estate *estate)
+{
+    struct walk *walk = &estate->inside->load;
+    struct ref ref;
+
+    while (walk->kind == KIND_NODE) {
+        if (!budget_take(estate->budget, COST_LIST))
+            return false;
+        if (!walk_next(walk, estate->world, &ref))
+            walk_begin(walk, estate->world, KIND_INSTANCE);
+        else if (estate_site(estate, ref) == ESTATE_NONE)
+            add_site(estate, ref);
+    }
+    return true;
+}
+
+bool
+estate_is_passed(const struct estate *estate, uint64_t position)
+{
+    const struct world *world = estate->world;
+
+    if (estate->inside->load.kind != KIND_NODE)
+        return false;
+    for (; position < trail_end(world); position++) {
+        const struct trail_step *step = trail_at(world, position);
+
+        if (step->ref.kind == KIND_NODE && step->op != TRAIL_CHANGED)
+            return true;
+    }
+    return false;
 }
 
 /* Instances, then workloads, then holds; sites are there already. */
@@ -439,12 +497,46 @@ load(struct estate *estate)
             walk_begin(walk, estate->world, next[walk->kind]);
             continue;
         }
-        if (!budget_take(estate->budget, COST_LOAD))
+        if (!budget_take(estate->budget, walk->kind == KIND_INSTANCE
+                                             ? COST_STAY
+                                             : COST_LOAD))
             return false;
         if (walk_next(walk, estate->world, &ref))
             load_one(estate, ref);
     }
     return true;
+}
+
+static void *
+room_for(struct estate *estate, size_t *room, size_t count, size_t size)
+{
+    *room = count + count / 8 + 4;
+    return arena_alloc(estate->arena, *room * size);
+}
+
+/* For what there is, so that the first load copies no large table. */
+static void
+make_room(struct estate *estate)
+{
+    const struct world *world = estate->world;
+    struct estate_inside *inside = estate->inside;
+    size_t sites = world_count(world, KIND_NODE);
+    size_t parts = world_count(world, KIND_CARD);
+    size_t stays = world_count(world, KIND_INSTANCE);
+    size_t runs = world_count(world, KIND_WORKLOAD), site_room = 0;
+
+    if (stays < runs) /* work that is live or nominated, but for a few */
+        runs = stays;
+    estate->sites = room_for(estate, &site_room, sites,
+                             sizeof(*estate->sites));
+    inside->extras = room_for(estate, &inside->site_room, sites,
+                              sizeof(*inside->extras));
+    estate->parts = room_for(estate, &inside->part_room, parts,
+                             sizeof(*estate->parts));
+    estate->runs = room_for(estate, &inside->run_room, runs,
+                            sizeof(*estate->runs));
+    inside->stays = room_for(estate, &inside->stay_room, stays + 1,
+                             sizeof(*inside->stays));
 }
 
 static struct estate *
@@ -470,9 +562,9 @@ begin(struct arena *arena, const struct world *world, int64_t now_ms)
         arena_alloc(arena, ESTATE_TOUCHED * sizeof(*estate->touched_parts));
     reclaim_index_on(estate);
     read_platform(estate);
-    world_each(world, KIND_NODE, ref)
-        add_site(estate, ref);
-    walk_begin(&inside->load, world, KIND_INSTANCE);
+    inside->rest = expect_rest(world);
+    make_room(estate);
+    walk_begin(&inside->load, world, KIND_NODE);
     return estate;
 }
 
@@ -562,109 +654,12 @@ estate_settle(struct estate *estate, int64_t now_ms)
     if (!inside->settling)
         clear_news(estate);
     inside->settling = true;
-    if (!load(estate) || !note_time(estate) || !settle_sites(estate) ||
-        !settle_runs(estate))
+    if (!estate_list(estate) || !load(estate) || !note_time(estate) ||
+        !settle_sites(estate) || !settle_runs(estate))
         return false;
     inside->settling = false;
     estate->news.tenants = inside->tenants.list;
     estate->news.tenant_count = inside->tenants.count;
     read_expect(estate);
     return true;
-}
-
-/* --- trials --- */
-
-void
-estate_trial(struct estate *estate, uint32_t site)
-{
-    struct estate_trials *trials = estate->trials;
-
-    trials->flags = estate_grow(estate, trials->flags, &trials->flag_room,
-                                (size_t)site + 1, 1);
-    if (trials->flags[site] != 0)
-        return;
-    trials->flags[site] = 1;
-    trials->sites = estate_grow(estate, trials->sites, &trials->room,
-                                trials->count + 1, sizeof(*trials->sites));
-    trials->sites[trials->count++] = site;
-}
-
-static bool
-is_tried(const struct estate *estate, uint32_t number)
-{
-    const struct site *site = &estate->sites[number];
-
-    if (site->own_cpu != 0 || site->own_memory != 0 || site->gain_cpu != 0 ||
-        site->gain_memory != 0)
-        return true;
-    for (size_t i = site->first; i < site->first + site->count; i++) {
-        const struct part *part = &estate->parts[i];
-
-        if (part->own_milli != 0 || part->own_memory_mib != 0 ||
-            part->gain_milli != 0 || part->gain_memory_mib != 0 ||
-            part->cut.own.count != 0 || part->cut.gain.count != 0)
-            return true;
-    }
-    return false;
-}
-
-const uint32_t *
-estate_tried(const struct estate *estate, size_t *count_out)
-{
-    struct estate_trials *trials = estate->trials;
-    size_t kept = 0;
-
-    for (size_t i = 0; i < trials->count; i++) {
-        uint32_t site = trials->sites[i];
-
-        if (is_tried(estate, site))
-            trials->sites[kept++] = site;
-        else
-            trials->flags[site] = 0;
-    }
-    trials->count = kept;
-    *count_out = kept;
-    return trials->sites;
-}
-
-void
-estate_own(struct estate *estate, struct ref ref, bool on)
-{
-    const struct world *world = estate->world;
-    const struct workload *workload = world_workload(world, ref);
-    const struct class *class =
-        workload != NULL ? world_class(world, workload->class) : NULL;
-    uint32_t run = estate_run(estate, ref);
-    int64_t count = 1, number = 0, sign = on ? 1 : -1;
-
-    if (class != NULL && class->form == FORM_WHOLE && class->count > 0)
-        count = class->count;
-    world_each_child(world, KIND_HOLD, ref, child) {
-        const struct hold *hold = world_hold(world, child);
-        uint32_t at = estate_part(estate, hold->card);
-        struct part *part = &estate->parts[at];
-        struct site *site;
-
-        if (at == ESTATE_NONE)
-            continue;
-        estate_trial(estate, part->site);
-        part->own_milli += sign * hold->milli;
-        part->own_memory_mib += sign * hold->memory_mib;
-        estate_cut_add(part, &part->cut.own, hold->slice, (int)sign);
-        if (number++ % count != 0 || workload == NULL)
-            continue;
-        site = &estate->sites[part->site];
-        site->own_cpu += sign * workload->cpu_milli;
-        site->own_memory += sign * workload->memory_mib;
-    }
-    for (size_t i = 0; run != ESTATE_NONE && i < estate->runs[run].share_count;
-         i++) {
-        const struct share *share = &estate->runs[run].shares[i];
-        struct ref quota = { KIND_QUOTA, share->quota };
-
-        if (share->leaving)
-            continue;
-        ledger_add(&estate->promised, quota, -sign * share->amount);
-        ledger_add(&estate->balance, quota, -sign * share->amount);
-    }
 }

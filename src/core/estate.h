@@ -209,6 +209,12 @@ struct estate *estate_new(struct arena *arena, const struct world *world,
 struct estate *estate_begin(struct arena *arena, const struct world *world,
                             int64_t now_ms, struct budget *budget);
 
+/* Lists the sites, before any step is noted; false when the slice ended before
+ * that. */
+bool estate_list(struct estate *estate);
+/* Did nodes come or go since the position of the trail where it began, while
+ * it lists them?  Then it has to begin anew. */
+bool estate_is_passed(const struct estate *estate, uint64_t position);
 /* Marks what a step of the trail may have changed. */
 void estate_note(struct estate *estate, const struct trail_step *step);
 /* What noting the step costs, in units of the budget. */

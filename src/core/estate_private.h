@@ -44,6 +44,7 @@ struct estate_inside {
     struct walk load; /* the first one; of no kind when it is over */
     bool settling; /* the last slice ended before it was settled */
     int64_t lease_ms, patience_ms;
+    uint64_t rest; /* of the platform (expect.h) */
     struct stay *stays;
     size_t stay_room;
     struct site_extra *extras; /* by site */

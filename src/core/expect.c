@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/json.h"
+#include "core/node_type.h"
 
 /* What tells nodes apart: their cards, CPU and memory. */
 struct kind_of_node {
@@ -134,62 +135,6 @@ write_notes(const struct notes *notes, struct buffer *out)
 /* --- counting --- */
 
 static bool
-is_new(const struct world *world, const struct workload *workload)
-{
-    return (int64_t)workload->object.seq >
-           world_platform(world, world_platform_ref(world))->expected_upto;
-}
-
-/* --- what is new --- */
-
-static void
-mark_new(struct expect_news *news, uint32_t index, bool is)
-{
-    if (index >= news->room) {
-        size_t room = 2 * (size_t)index + 64;
-
-        news->flags = memory_grow(news->flags, room, 1);
-        memset(news->flags + news->room, 0, room - news->room);
-        news->room = room;
-    }
-    news->count += (int64_t)is - news->flags[index];
-    news->flags[index] = is;
-}
-
-void
-expect_news_begin(struct expect_news *news, const struct world *world)
-{
-    if (news->room > 0)
-        memset(news->flags, 0, news->room);
-    news->count = 0;
-    world_each(world, KIND_WORKLOAD, ref)
-        mark_new(news, ref.index, is_new(world, world_workload(world, ref)));
-}
-
-void
-expect_news_note(struct expect_news *news, const struct world *world,
-                 const struct trail_step *step)
-{
-    const struct workload *workload = world_workload(world, step->ref);
-
-    if (step->ref.kind == KIND_PLATFORM)
-        expect_news_begin(news, world);
-    else if (step->ref.kind == KIND_WORKLOAD && step->op != TRAIL_CHANGED)
-        mark_new(news, step->ref.index,
-                 workload != NULL && is_new(world, workload));
-}
-
-bool
-expect_is_due(const struct world *world, const struct expect_news *news)
-{
-    int64_t known =
-        world_platform(world, world_platform_ref(world))->expected_count;
-
-    return known + news->count >= MIX_FIRST &&
-           (news->count >= known || news->count >= EXPECT_MOST);
-}
-
-static bool
 same_wish(const struct asked *a, const struct asked *b)
 {
     return a->cards == b->cards && a->milli == b->milli &&
@@ -316,25 +261,138 @@ like_cards(const struct world *world, const struct card *card)
     return cards;
 }
 
-static void
-count_kinds(const struct world *world, struct notes *notes)
-{
-    notes->kind_count = 0;
-    world_each(world, KIND_CARD, ref) {
-        const struct card *card = world_card(world, ref);
-        struct kind_of_node kind =
-            kind_from(card, world_node(world, card->object.parent),
-                      like_cards(world, card));
-        int k = find_kind(notes->kinds, notes->kind_count, &kind);
+/* A kind of nodes that there is; they are told apart by their cards. */
+struct sight {
+    struct kind_of_node kind;
+    bool listed;
+};
 
-        if (k < 0 && notes->kind_count == VALUE_KINDS)
-            continue;
-        if (k < 0) {
-            k = (int)notes->kind_count++;
-            notes->kinds[k] = kind;
-        }
-        notes->kinds[k].supply++;
+static bool
+is_kind(const struct world *world, const struct kind_of_node *kind,
+        const struct card *card)
+{
+    const struct node *node = world_node(world, card->object.parent);
+
+    return kind->card_memory_mib == card->memory_mib &&
+           kind->cpu_milli == node->cpu_milli &&
+           kind->memory_mib == node->memory_mib &&
+           strcmp(kind->vendor, card->vendor) == 0 &&
+           strcmp(kind->model, card->model) == 0 &&
+           kind->cards == like_cards(world, card);
+}
+
+static struct sight *
+sight_of(const struct world *world, const struct expect_learning *learning,
+         const struct card *card)
+{
+    for (size_t i = 0; i < learning->sight_count; i++)
+        if (is_kind(world, &learning->sights[i].kind, card))
+            return &learning->sights[i];
+    return NULL;
+}
+
+static struct sight *
+add_sight(const struct world *world, struct expect_learning *learning,
+          const struct card *card)
+{
+    struct sight *sight;
+
+    if (learning->sight_count == learning->sight_room) {
+        learning->sight_room = 2 * learning->sight_room + 16;
+        learning->sights =
+            memory_grow(learning->sights, learning->sight_room,
+                        sizeof(*learning->sights));
     }
+    sight = &learning->sights[learning->sight_count++];
+    *sight = (struct sight){
+        kind_from(card, world_node(world, card->object.parent),
+                  like_cards(world, card)),
+        false
+    };
+    learning->sight_left++;
+    return sight;
+}
+
+/* The cards of all nodes of a type. */
+static void
+see_type(const struct world *world, struct expect_learning *learning,
+         const struct node_type *type)
+{
+    world_each_child(world, KIND_CARD, type->first, ref) {
+        const struct card *card = world_card(world, ref);
+        struct sight *sight = sight_of(world, learning, card);
+
+        if (sight == NULL)
+            sight = add_sight(world, learning, card);
+        sight->kind.supply += type->count;
+    }
+}
+
+/* What units of the budget the pieces cost. */
+#define COST_LOOK 1
+#define COST_TYPE 30
+
+static bool
+see_types(const struct world *world, struct expect_learning *learning,
+          struct budget *budget)
+{
+    size_t count;
+    const struct node_type *types = node_type_list(world, &count);
+
+    for (; learning->type < count; learning->type++) {
+        if (!budget_take(budget,
+                         COST_TYPE + (int64_t)learning->sight_count))
+            return false;
+        if (!ref_is_none(types[learning->type].first))
+            see_type(world, learning, &types[learning->type]);
+    }
+    return true;
+}
+
+/* Is it as the card before it, on the same node? */
+static bool
+is_again(const struct world *world, struct expect_learning *learning,
+         const struct card *card)
+{
+    const struct card *last = world_card(world, learning->last);
+
+    learning->last = card->object.self;
+    return last != NULL &&
+           ref_equal(last->object.parent, card->object.parent) &&
+           last->memory_mib == card->memory_mib &&
+           strcmp(last->vendor, card->vendor) == 0 &&
+           strcmp(last->model, card->model) == 0;
+}
+
+/* Kinds are listed in the order of their first cards: looks at cards until all
+ * are, or as many as there is room for. */
+static bool
+list_kinds(const struct world *world, struct expect_learning *learning,
+           struct budget *budget)
+{
+    struct notes *notes = learning->notes;
+    struct ref ref;
+
+    while (learning->sight_left > 0 && notes->kind_count < VALUE_KINDS) {
+        const struct card *card;
+        struct sight *sight;
+
+        if (!budget_take(budget, COST_LOOK))
+            return false;
+        if (!walk_next(&learning->cards, world, &ref))
+            return true;
+        card = world_card(world, ref);
+        if (is_again(world, learning, card))
+            continue;
+        (void)budget_take(budget, (int64_t)learning->sight_count / 4);
+        sight = sight_of(world, learning, card);
+        if (sight == NULL || sight->listed)
+            continue;
+        sight->listed = true;
+        learning->sight_left--;
+        notes->kinds[notes->kind_count++] = sight->kind;
+    }
+    return true;
 }
 
 /* --- prices --- */
@@ -398,42 +456,124 @@ make_prices(struct notes *notes)
     mix_release(&mix);
 }
 
-void
-expect_put(struct changes *changes)
+/* --- learning --- */
+
+static void
+begin(struct expect_learning *learning, const struct world *world)
 {
-    const struct world *world = changes->world;
-    struct ref self = world_platform_ref(world);
-    const struct platform *before = world_platform(world, self);
-    scoped_arena arena = arena_new();
-    struct notes *notes = arena_alloc(arena, sizeof(*notes));
-    struct platform *platform;
-    scoped_buffer text = { 0 };
-    int64_t upto = before->expected_upto, count = before->expected_count;
+    const struct platform *platform =
+        world_platform(world, world_platform_ref(world));
+
+    *learning = (struct expect_learning){ .arena = arena_new(),
+                                          .from = platform->expected_upto,
+                                          .upto = platform->expected_upto,
+                                          .count = platform->expected_count };
+    learning->notes = arena_alloc(learning->arena, sizeof(struct notes));
+    read_notes(platform->expected, learning->notes);
+    learning->notes->kind_count = 0;
+    walk_begin(&learning->work, world, KIND_WORKLOAD);
+    walk_begin(&learning->cards, world, KIND_CARD);
+}
+
+void
+expect_learning_release(struct expect_learning *learning)
+{
+    if (learning->arena != NULL)
+        arena_free(learning->arena);
+    free(learning->sights);
+    *learning = (struct expect_learning){ 0 };
+}
+
+/* In the order of seq: who was counted is not counted again when the walk
+ * begins anew. */
+static bool
+count_work(const struct world *world, struct expect_learning *learning,
+           struct budget *budget)
+{
+    struct ref ref;
     struct asked wish;
 
-    read_notes(before->expected, notes);
-    world_each(world, KIND_WORKLOAD, ref) {
-        const struct workload *workload = world_workload(world, ref);
+    while (!walk_is_over(&learning->work)) {
+        const struct workload *workload;
 
-        if (!is_new(world, workload))
+        if (!budget_take(budget, COST_LOOK))
+            return false;
+        if (!walk_next(&learning->work, world, &ref))
+            break;
+        workload = world_workload(world, ref);
+        if ((int64_t)workload->object.seq <= learning->upto)
             continue;
-        if ((int64_t)workload->object.seq > upto)
-            upto = (int64_t)workload->object.seq;
-        count++;
+        (void)budget_take(budget, COST_LOOK);
+        learning->upto = (int64_t)workload->object.seq;
+        learning->count++;
         if (wish_of(world, workload, &wish))
-            count_wish(notes, &wish);
+            count_wish(learning->notes, &wish);
     }
-    if (count >= MIX_WINDOW) {
-        fade(notes);
-        count /= 2;
+    return true;
+}
+
+static void
+put(struct expect_learning *learning, struct changes *changes)
+{
+    struct platform *platform =
+        change_update(changes, world_platform_ref(changes->world));
+    scoped_buffer text = { 0 };
+
+    if (learning->count >= MIX_WINDOW) {
+        fade(learning->notes);
+        learning->count /= 2;
     }
-    count_kinds(world, notes);
-    make_prices(notes);
-    write_notes(notes, &text);
-    platform = change_update(changes, self);
+    make_prices(learning->notes);
+    write_notes(learning->notes, &text);
     change_doc(changes, &platform->expected, buffer_text(&text));
-    platform->expected_upto = upto;
-    platform->expected_count = count;
+    platform->expected_upto = learning->upto;
+    platform->expected_count = learning->count;
+}
+
+bool
+expect_learn(struct expect_learning *learning, struct changes *changes,
+             struct budget *budget)
+{
+    const struct world *world = changes->world;
+
+    if (learning->arena == NULL)
+        begin(learning, world);
+    if (!count_work(world, learning, budget) ||
+        !see_types(world, learning, budget) ||
+        !list_kinds(world, learning, budget))
+        return false;
+    put(learning, changes);
+    expect_learning_release(learning);
+    return true;
+}
+
+/* --- the rest of the platform --- */
+
+uint64_t
+expect_rest(const struct world *world)
+{
+    static const struct hash_key any = { 0, 0 }; /* nothing depends on it */
+    const struct platform *platform =
+        world_platform(world, world_platform_ref(world));
+    const struct schema *schema = schema_get(KIND_PLATFORM);
+    uint64_t rest = 1;
+
+    for (size_t i = 0; platform != NULL && i < schema->field_count; i++) {
+        const struct field *field = &schema->fields[i];
+        const void *value = field_at(field, platform);
+        size_t size = field->size;
+
+        if (strncmp(field->name, "expected", strlen("expected")) == 0)
+            continue;
+        if (field->type == FIELD_DOC) {
+            const struct blob *blob = *(struct blob *const *)value;
+
+            value = blob != NULL ? blob->bytes : "";
+            size = blob != NULL ? blob->size : 0;
+        }
+        rest = rest * 31 + hash_bytes(&any, value, size);
+    }
+    return rest;
 }
 
 /* --- reading --- */

@@ -8,6 +8,7 @@
 #include "core/lifecycle.h"
 #include "core/manifest.h"
 #include "core/shortage.h"
+#include "core/walk.h"
 
 /* An elastic gang that is not as large as it may be. */
 struct grower {
@@ -21,6 +22,7 @@ struct grow {
     struct grower *list; /* in no order */
     size_t count, room;
     uint64_t other; /* changes that are not about what runs */
+    struct walk load;
 };
 
 /* --- who --- */
@@ -67,10 +69,25 @@ grow_new(struct arena *arena, const struct world *world)
     struct grow *grow = arena_alloc(arena, sizeof(*grow));
 
     *grow = (struct grow){ .arena = arena, .world = world };
-    world_each(world, KIND_WORKLOAD, ref)
-        if (is_grower(world_workload(world, ref)))
-            grow_mark(grow, ref);
+    walk_begin(&grow->load, world, KIND_WORKLOAD);
     return grow;
+}
+
+#define COST_LOAD 1 /* units of the budget */
+
+bool
+grow_load(struct grow *grow, struct budget *budget)
+{
+    struct ref ref;
+
+    while (!walk_is_over(&grow->load)) {
+        if (!budget_take(budget, COST_LOAD))
+            return false;
+        if (walk_next(&grow->load, grow->world, &ref) &&
+            is_grower(world_workload(grow->world, ref)))
+            grow_mark(grow, ref);
+    }
+    return true;
 }
 
 void

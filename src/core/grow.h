@@ -19,6 +19,8 @@
 struct grow;
 
 struct grow *grow_new(struct arena *arena, const struct world *world);
+/* Finds the gangs that are there; false when the slice ended before that. */
+bool grow_load(struct grow *grow, struct budget *budget);
 /* Follows the world. */
 void grow_note(struct grow *grow, const struct trail_step *step);
 

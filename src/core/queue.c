@@ -2,6 +2,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "core/expect.h"
 #include "core/queue_private.h"
 
 /* --- tables --- */
@@ -47,13 +48,19 @@ queue_bag_take(struct bag *bag)
 struct member *
 queue_member(struct queue *queue, uint32_t index)
 {
-    size_t before = queue->member_room;
+    size_t number = index / MEMBER_PIECE;
+    struct member *piece;
 
     queue->members = queue_grow(queue, queue->members, &queue->member_room,
-                          (size_t)index + 1, sizeof(*queue->members));
-    for (size_t i = before; i < queue->member_room; i++)
-        queue->members[i].group = QUEUE_NONE;
-    return &queue->members[index];
+                                number + 1, sizeof(*queue->members));
+    piece = queue->members[number];
+    if (piece == NULL) {
+        piece = arena_alloc(queue->arena, MEMBER_PIECE * sizeof(*piece));
+        for (size_t i = 0; i < MEMBER_PIECE; i++)
+            piece[i].group = QUEUE_NONE;
+        queue->members[number] = piece;
+    }
+    return &piece[index % MEMBER_PIECE];
 }
 
 struct queue_tenant *
@@ -321,6 +328,7 @@ queue_new(struct arena *arena, const struct world *world)
     due_init(&queue->overdue, arena);
     walk_begin(&queue->load, world, KIND_WORKLOAD);
     queue->rebooked = true;
+    queue->rest = expect_rest(world);
     return queue;
 }
 
@@ -378,7 +386,7 @@ is_passable(enum reason reason)
 void
 queue_tell(struct queue *queue, uint32_t index)
 {
-    queue->members[index].told = 0;
+    queue_member_at(queue, index)->told = 0;
     queue_bag_add(queue, &queue->late, index);
 }
 
@@ -402,7 +410,7 @@ void
 queue_judge(struct queue *queue, const struct estate *estate,
             struct group *group, const struct evaluation *evaluation)
 {
-    uint32_t number = queue->members[group->members[0]].group;
+    uint32_t number = queue_member_at(queue, group->members[0])->group;
     int64_t due_ms = evaluation->outlook.due_ms;
 
     spread(queue, group, number, &evaluation->verdict);
@@ -461,7 +469,7 @@ unsaid_of(struct queue *queue, struct group *group, int *looks)
     for (;;) {
         while (group->said < group->count && (*looks)-- > 0) {
             uint32_t index = group->members[group->said++];
-            struct member *member = &queue->members[index];
+            struct member *member = queue_member_at(queue, index);
 
             if (member->told == group->told)
                 continue;

@@ -18,7 +18,8 @@ static const struct hash_key any_key = { 0, 0 }; /* no order depends on it */
 static bool
 member_before(const struct queue *queue, uint32_t a, uint32_t b)
 {
-    const struct member *left = &queue->members[a], *right = &queue->members[b];
+    const struct member *left = queue_member_at(queue, a);
+    const struct member *right = queue_member_at(queue, b);
 
     return left->submitted_ms != right->submitted_ms
                ? left->submitted_ms < right->submitted_ms
@@ -28,7 +29,7 @@ member_before(const struct queue *queue, uint32_t a, uint32_t b)
 static void
 member_put(struct queue *queue, struct group *group, size_t at, uint32_t index)
 {
-    struct member *member = &queue->members[index];
+    struct member *member = queue_member_at(queue, index);
     bool exact = member->at < QUEUE_EXACT;
 
     group->members[at] = index;

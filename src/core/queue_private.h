@@ -9,6 +9,7 @@
 /* The inside of the queue, for queue*.c. */
 
 #define POOL_BITS 64
+#define MEMBER_PIECE 128
 
 /* What is known of a workload, by the index of its ref. */
 struct member {
@@ -42,8 +43,9 @@ struct queue {
     struct arena *arena;
     const struct world *world;
     int64_t now_ms;
-    struct member *members;
-    size_t member_room;
+    struct member **members; /* pieces, by index of the workload; NULL: none of
+                                it was filed.  Growing moves none */
+    size_t member_room; /* pieces */
     struct group **groups;
     size_t group_count, group_room; /* places */
     size_t live_count, waiting;
@@ -86,6 +88,7 @@ struct queue {
     struct due_entry last_overdue; /* that was given */
     /* what was there when it last looked */
     bool all_better;
+    uint64_t rest; /* of the platform (expect.h) */
     uint64_t all; /* how often something for all changed */
     uint64_t bits_changed[POOL_BITS], bits_better[POOL_BITS];
     struct estate_pulse runs; /* of all */
@@ -133,6 +136,12 @@ void queue_front_add(struct queue *queue, uint32_t number);
 void queue_front_take(struct queue *queue, struct group *group);
 struct queue_tenant *queue_tenant(struct queue *queue, struct ref tenant);
 struct member *queue_member(struct queue *queue, uint32_t index);
+/* One that was filed. */
+static inline struct member *
+queue_member_at(const struct queue *queue, uint32_t index)
+{
+    return &queue->members[index / MEMBER_PIECE][index % MEMBER_PIECE];
+}
 
 /* Makes a group ready, in its place by what is true now. */
 void queue_wake(struct queue *queue, struct estate *estate, uint32_t number);

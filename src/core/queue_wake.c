@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <string.h>
 
+#include "core/expect.h"
 #include "core/lifecycle.h"
 #include "core/queue_private.h"
 
@@ -62,6 +63,17 @@ mark_scope(struct queue *queue, struct ref scope)
         mark_all(queue);
 }
 
+/* What was learnt says which place is best, not whether there is one. */
+static void
+mark_platform(struct queue *queue)
+{
+    uint64_t rest = expect_rest(queue->world);
+
+    if (rest != queue->rest)
+        mark_all(queue);
+    queue->rest = rest;
+}
+
 /* A booking that is gone still tells its card. */
 static void
 mark_booking(struct queue *queue, const struct trail_step *step)
@@ -119,6 +131,8 @@ queue_note(struct queue *queue, const struct trail_step *step)
         mark_booking(queue, step);
         break;
     case KIND_PLATFORM:
+        mark_platform(queue);
+        break;
     case KIND_POOL:
     case KIND_CLASS:
     case KIND_PRIORITY:
@@ -198,7 +212,7 @@ sweep_by_place(struct queue *queue, struct estate *estate)
 /* What units of the budget the pieces cost. */
 #define COST_ASK 1
 #define COST_LOAD 2
-#define COST_FILE 8
+#define COST_FILE 30
 #define COST_WAKE 12
 
 /* What happens to places wakes who waits; it changes neither right nor share,

@@ -15,7 +15,7 @@
 #include "core/reservation.h"
 
 /* What is done in one step, in units of the budget; of that one look. */
-#define SLICE 8000
+#define SLICE 6000
 #define COST_LOOK 200
 /* Members that are asked whether they know what their group was told. */
 #define TOLD_MAX 1024
@@ -52,6 +52,7 @@ struct scheduler {
     uint64_t reserved_position; /* in the trail, when reservations were */
     int64_t reserved_due_ms;    /* looked at, and when next */
     struct expect_news news;    /* submissions since it last learnt */
+    struct expect_learning learning; /* under way, or zeroed */
     uint64_t surprises, looks;
     struct schedule_decision last;
 };
@@ -70,8 +71,8 @@ forget(struct scheduler *scheduler)
         arena_free(scheduler->arena);
     if (scheduler->shape_arena != NULL)
         arena_free(scheduler->shape_arena);
-    /* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): cleared with all the rest */
-    free(scheduler->news.flags);
+    expect_news_release(&scheduler->news);
+    expect_learning_release(&scheduler->learning);
     *scheduler = (struct scheduler){ .last = scheduler->last,
                                       .slice = scheduler->slice,
                                       .looks = scheduler->looks };
@@ -160,7 +161,8 @@ can_follow(const struct scheduler *scheduler, const struct world *world,
     return scheduler->estate != NULL && scheduler->estate->world == world &&
            now_ms >= scheduler->estate->now_ms &&
            scheduler->position >= trail_begin(world) &&
-           scheduler->position <= trail_end(world);
+           scheduler->position <= trail_end(world) &&
+           !estate_is_passed(scheduler->estate, scheduler->position);
 }
 
 static void
@@ -188,6 +190,8 @@ follow(struct scheduler *scheduler, const struct world *world, int64_t now_ms)
     scheduler->budget = (struct budget){
         .left = scheduler->slice > 0 ? scheduler->slice : SLICE
     };
+    if (!estate_list(scheduler->estate))
+        return false;
     for (; scheduler->position < trail_end(world); scheduler->position++) {
         const struct trail_step *step =
             trail_at(world, scheduler->position);
@@ -200,7 +204,9 @@ follow(struct scheduler *scheduler, const struct world *world, int64_t now_ms)
         grow_note(scheduler->grow, step);
         expect_news_note(&scheduler->news, world, step);
     }
-    return estate_settle(scheduler->estate, now_ms) &&
+    return expect_news_load(&scheduler->news, world, &scheduler->budget) &&
+           grow_load(scheduler->grow, &scheduler->budget) &&
+           estate_settle(scheduler->estate, now_ms) &&
            queue_settle(scheduler->queue, scheduler->estate);
 }
 
@@ -569,12 +575,15 @@ step(struct scheduler *scheduler, struct changes *changes)
     struct queue *queue = scheduler->queue;
     struct ref overdue;
 
-    if (expect_is_due(changes->world, &scheduler->news)) {
-        expect_put(changes);
-        decided(scheduler, SCHEDULE_LEARN, (struct ref){ 0 }, 0);
-        return true;
-    }
     decided(scheduler, SCHEDULE_NOTHING, (struct ref){ 0 }, 0);
+    if (scheduler->learning.arena != NULL ||
+        expect_is_due(changes->world, &scheduler->news)) {
+        scheduler->more = !expect_learn(&scheduler->learning, changes,
+                                        &scheduler->budget);
+        if (!scheduler->more)
+            decided(scheduler, SCHEDULE_LEARN, (struct ref){ 0 }, 0);
+        return !scheduler->more;
+    }
     while (!ref_is_none(overdue = queue_overdue(queue))) {
         step_overdue(scheduler, changes, overdue);
         if (!change_is_empty(changes))

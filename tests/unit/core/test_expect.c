@@ -127,6 +127,51 @@ classes_and_nodes_are_written_down(void **state)
     scene_teardown(&s.scene);
 }
 
+static void
+expected_kinds(const struct stage *s, const char *const *kinds, size_t count)
+{
+    const char *at = strstr(platform_of(s)->expected->bytes, "\"kinds\":[");
+
+    for (size_t i = 0; i < count; i++) {
+        assert_non_null(at);
+        at = strstr(at + 1, "[\"nvidia\"");
+        assert_non_null(at);
+        assert_int_equal(strncmp(at, kinds[i], strlen(kinds[i])), 0);
+    }
+    assert_null(strstr(at + 1, "[\"nvidia\""));
+}
+
+/* In the order of their first cards; a node with two makes of cards is of two
+ * kinds.  The numbers: memory, cards of a node, CPU, memory, all cards. */
+static void
+kinds_are_counted_over_all_their_nodes(void **state)
+{
+    static const char *const kinds[] = {
+        "[\"nvidia\",\"h100\",81920,4,48000,300000,4,[",
+        "[\"nvidia\",\"h100\",81920,8,256000,800000,8,[",
+        "[\"nvidia\",\"h100\",81920,4,64000,400000,8,[",
+        "[\"nvidia\",\"h100\",81920,2,32000,100000,2,[",
+        "[\"nvidia\",\"a100\",40960,1,32000,100000,1,[",
+    };
+    struct stage s;
+    struct ref node;
+
+    (void)state;
+    stage_setup(&s);
+    for (int i = 3; i < 5; i++) {
+        node = scene_node(&s.scene, s.pool, i == 3 ? "n3" : "n4", 4, "h100");
+        set_node(&s.scene, node, 64000, 400000);
+    }
+    set_node(&s.scene, s.tight, 48000, 300000);
+    node = scene_node(&s.scene, s.pool, "n5", 2, "h100");
+    (void)scene_card(&s.scene, node, 2, "a100", 40960);
+    set_node(&s.scene, node, 32000, 100000);
+    submit_many(&s, 32, s.one, 16000);
+    assert_non_null(platform_of(&s)->expected);
+    expected_kinds(&s, kinds, 5);
+    scene_teardown(&s.scene);
+}
+
 /* Best fit would take the small node, whose cards would then lack CPU. */
 static void
 work_without_cards_leaves_the_cards_their_cpu(void **state)
@@ -320,6 +365,7 @@ main(void)
         cmocka_unit_test(
             the_mix_is_learnt_after_32_submissions_and_each_doubling),
         cmocka_unit_test(classes_and_nodes_are_written_down),
+        cmocka_unit_test(kinds_are_counted_over_all_their_nodes),
         cmocka_unit_test(work_without_cards_leaves_the_cards_their_cpu),
         cmocka_unit_test(
             shares_fill_a_card_of_their_tenant_before_they_open_one),

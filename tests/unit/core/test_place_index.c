@@ -83,6 +83,8 @@ setup(struct yard *y, uint64_t seed)
     set_apart(y, y->tenants[3], true);
     y->arena = arena_new();
     y->estate = estate_begin(y->arena, scene->world, scene->now_ms, &y->budget);
+    y->budget.left = BUDGET_ALL;
+    assert_true(estate_list(y->estate));
     place_index_on(y->estate);
     y->position = trail_end(scene->world);
 }

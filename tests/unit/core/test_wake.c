@@ -228,6 +228,46 @@ nominated_work_sleeps_while_others_are_nominated(void **state)
     scene_teardown(scene);
 }
 
+static uint64_t
+looks_until_rest(struct scene *scene)
+{
+    uint64_t looks = schedule_looks(scene->scheduler);
+
+    scene_run(scene);
+    return schedule_looks(scene->scheduler) - looks;
+}
+
+/* It says which place is best, not whether there is one; all else that the
+ * platform says may concern everybody. */
+static void
+what_was_learnt_wakes_nobody(void **state)
+{
+    struct stage s;
+    struct scene *scene = &s.scene;
+
+    (void)state;
+    stage_setup(&s);
+    for (int i = 0; i < 2; i++)
+        scene_quota(scene, s.tenants[i], DIMENSION_CARDS, 0, CARDS(4));
+    for (int i = 0; i < 4; i++)
+        (void)scene_running(scene, job_of(&s, 0));
+    (void)scene_submit(scene, job_of(&s, 1));
+    scene_run(scene);
+    {
+        scene_edit(scene, changes, platform, scene->platform);
+        platform->expected_count++;
+        scene_apply(scene, changes);
+    }
+    assert_int_equal(looks_until_rest(scene), 0);
+    {
+        scene_edit(scene, changes, platform, scene->platform);
+        platform->hold_ms++;
+        scene_apply(scene, changes);
+    }
+    assert_int_equal(looks_until_rest(scene), 1);
+    scene_teardown(scene);
+}
+
 /* The booking of b's four cards keeps work without a card from the CPU that
  * the booked work will need, until b uses a card elsewhere: then that would be
  * above its guarantee. */
@@ -519,6 +559,8 @@ ready_work_moves_up_when_its_tenant_is_metered_less(void **state)
     assert_true(ref_equal(first_ready(&o, scene), waiting[1]));
     meter(&s, 0, 0);
     assert_true(ref_equal(first_ready(&o, scene), waiting[0]));
+    meter(&s, 0, INT64_C(1000000000000)); /* the first one, at the same time */
+    assert_true(ref_equal(first_ready(&o, scene), waiting[1]));
     queue_free(o.queue);
     arena_free(o.arena);
     scene_teardown(scene);
@@ -541,6 +583,7 @@ main(void)
         cmocka_unit_test(another_right_of_booked_work_wakes_whom_it_keeps_away),
         cmocka_unit_test(a_limit_of_the_platform_wakes_whoever_waits_for_it),
         cmocka_unit_test(a_booking_wakes_those_whom_it_concerns_alone_S52),
+        cmocka_unit_test(what_was_learnt_wakes_nobody),
         cmocka_unit_test(ready_work_moves_up_when_its_tenant_is_metered_less),
     };
 
