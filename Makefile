@@ -219,7 +219,7 @@ test-crash: all test-disk
 	@tests/crash/backup
 	@tests/crash/run
 soak-crash: all
-	@KILLS=$${KILLS:-1000} POINTS=none tests/crash/run
+	@KILLS=$${KILLS:-1000} SETTLE=$${SETTLE:-5} POINTS=none tests/crash/run
 else
 test-disk test-crash soak-crash:
 	@$(MAKE) BUILD=crash OUT=build/crash $@
