@@ -30,6 +30,9 @@ feed_new(size_t room)
 
     assert(room > 0);
     feed->ring = memory_new(room, sizeof(*feed->ring));
+    /* Written to once, so that all of it is there from the start: what the
+     * ring takes is no growth, and is not missing later. */
+    memset(feed->ring, 0, room * sizeof(*feed->ring));
     feed->room = room;
     return feed;
 }
