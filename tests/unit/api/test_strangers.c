@@ -321,9 +321,10 @@ objects_have_the_members_that_the_document_names(void **state)
         json_object_foreach (shown, name, member)
             if (json_object_get(properties, name) == NULL)
                 fail_msg("%s: %s is not in the document", path, name);
+        /* What it runs is content, when it would start is asked of what waits. */
         json_object_foreach (properties, name, member)
             if (json_object_get(shown, name) == NULL &&
-                strcmp(name, "spec") != 0)
+                strcmp(name, "spec") != 0 && strcmp(name, "estimate") != 0)
                 fail_msg("%s: %s is not shown", path, name);
         looked++;
     }
