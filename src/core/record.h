@@ -146,7 +146,8 @@ int record_decode(const void *entry, size_t size, const void *personal,
 /* Appends one JSON object and a newline.  Absent fields are left out, control
  * characters escaped. */
 void record_add_json(struct buffer *out, const struct record *record);
-/* The same event as OCSF 1.x API Activity (class_uid 6003). */
+/* The same event as OCSF 1.3.0 API Activity (class_uid 6003), in
+ * record_ocsf.c; docs/audit.md has the table. */
 void record_add_ocsf(struct buffer *out, const struct record *record);
 
 /* Bundles of C2SP tlog-tiles: up to 256 items, each a big-endian u16 length and

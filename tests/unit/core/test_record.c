@@ -247,29 +247,96 @@ export_is_one_json_line_without_control_characters(void **state)
     assert_null(json_object_get(json_object_get(json, "links"), "parent"));
 }
 
+static json_t *
+ocsf_of(const struct record *record)
+{
+    scoped_buffer line = { 0 };
+    struct error err;
+    json_t *json;
+
+    record_add_ocsf(&line, record);
+    json = json_read(line.bytes, line.size - 1, &err);
+    assert_non_null(json);
+    return json;
+}
+
+static const char *
+text_at(const json_t *json, const char *group, const char *name)
+{
+    return json_string_value(json_object_get(json_object_get(json, group),
+                                             name));
+}
+
+/* What the schema requires of the class and of its base event
+ * (github.com/ocsf/ocsf-schema, events/application/api_activity.json). */
+static void
+assert_required(const json_t *json)
+{
+    static const char *const required[] = {
+        "activity_id", "actor",        "api",  "category_uid", "class_uid",
+        "metadata",    "severity_id",  "time", "type_uid",     "src_endpoint",
+    };
+
+    for (size_t i = 0; i < sizeof(required) / sizeof(required[0]); i++)
+        assert_non_null(json_object_get(json, required[i]));
+    assert_non_null(text_at(json, "api", "operation"));
+    assert_non_null(text_at(json, "metadata", "version"));
+    assert_non_null(
+        json_object_get(json_object_get(json, "metadata"), "product"));
+    assert_true(json_object_size(json_object_get(json, "actor")) > 0);
+    assert_true(json_object_size(json_object_get(json, "src_endpoint")) > 0);
+    assert_int_equal(json_integer_value(json_object_get(json, "class_uid")),
+                     6003);
+}
+
 static void
 export_as_ocsf_is_api_activity(void **state)
 {
     struct record record = sample();
-    scoped_buffer line = { 0 };
-    scoped_json json = NULL;
-    struct error err;
+    scoped_json json = ocsf_of(&record);
 
     (void)state;
-    record_add_ocsf(&line, &record);
-    json = json_read(line.bytes, line.size - 1, &err);
-    assert_non_null(json);
-    assert_int_equal(json_integer_value(json_object_get(json, "class_uid")),
-                     6003);
+    assert_required(json);
     assert_int_equal(json_integer_value(json_object_get(json, "type_uid")),
                      600301);
     assert_int_equal(json_integer_value(json_object_get(json, "status_id")),
                      1);
     assert_int_equal(json_integer_value(json_object_get(json, "time")),
                      record.wall_ms);
-    assert_non_null(json_object_get(json, "api"));
-    assert_non_null(json_object_get(json, "actor"));
-    assert_non_null(json_object_get(json, "src_endpoint"));
+    assert_string_equal(text_at(json, "api", "operation"),
+                        record.action.verb);
+    assert_string_equal(text_at(json, "src_endpoint", "ip"),
+                        record.source.ip);
+}
+
+static void
+the_platforms_own_deeds_are_ocsf_too(void **state)
+{
+    struct record record = { .log = "e/platform",
+                             .id = "ev_1",
+                             .observer.component = "scheduler",
+                             .actor.kind = "platform",
+                             .action.verb = "schedule.assign",
+                             .decision.allow = true,
+                             .outcome.status = RECORD_PARTIAL };
+    scoped_json json = ocsf_of(&record);
+
+    (void)state;
+    assert_required(json);
+    assert_int_equal(json_integer_value(json_object_get(json, "type_uid")),
+                     600399);
+    assert_string_equal(json_string_value(
+                            json_object_get(json, "activity_name")),
+                        "schedule.assign");
+    assert_string_equal(text_at(json, "actor", "app_name"), "scheduler");
+    assert_null(json_object_get(json, "resources"));
+    record.action.verb = "quota.update";
+    {
+        scoped_json update = ocsf_of(&record);
+
+        assert_int_equal(
+            json_integer_value(json_object_get(update, "activity_id")), 3);
+    }
 }
 
 static void
@@ -359,6 +426,7 @@ main(void)
         cmocka_unit_test(a_record_over_the_bound_is_refused_and_leaves_nothing),
         cmocka_unit_test(export_is_one_json_line_without_control_characters),
         cmocka_unit_test(export_as_ocsf_is_api_activity),
+        cmocka_unit_test(the_platforms_own_deeds_are_ocsf_too),
         cmocka_unit_test(bundles_give_their_items_back_and_a_cut_shows),
         cmocka_unit_test(heads_read_back_in_order),
         cmocka_unit_test(malformed_heads_are_refused),
