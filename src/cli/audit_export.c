@@ -15,29 +15,90 @@
 
 /* --- lines --- */
 
-/* All records, one JSON object a line. */
+static int
+decode(struct arena *arena, const json_t *item, const char *name,
+       const void **bytes_out, size_t *size_out, struct error *err);
+
+enum line_form { LINE_JSON, LINE_OCSF };
+
+static int
+line_form(const struct cli *cli, enum line_form *out, struct error *err)
+{
+    const char *text = cli_option(cli, "format");
+
+    *out = text != NULL && strcmp(text, "ocsf") == 0 ? LINE_OCSF : LINE_JSON;
+    return text == NULL || strcmp(text, "ocsf") == 0 ||
+                   strcmp(text, "jsonl") == 0
+               ? 0
+               : error_field(err, "--format",
+                             "\"%.40s\" is not jsonl or ocsf", text);
+}
+
+/* From the bytes that the log's hashes are of. */
+static int
+print_ocsf(const json_t *item, struct error *err)
+{
+    scoped_arena arena = arena_new();
+    scoped_buffer line = { 0 };
+    const void *entry, *person;
+    size_t size, person_size;
+    struct record record;
+
+    if (decode(arena, item, "entry", &entry, &size, err) != 0 ||
+        decode(arena, item, "personal", &person, &person_size, err) != 0 ||
+        record_decode(entry, size, person, person_size, &record, err) != 0)
+        return -1;
+    record_add_ocsf(&line, &record);
+    (void)fwrite(line.bytes, 1, line.size, stdout);
+    return 0;
+}
+
+static int
+print_item(const json_t *item, enum line_form form, struct error *err)
+{
+    scoped_buffer line = { 0 };
+
+    if (form == LINE_OCSF)
+        return print_ocsf(item, err);
+    json_write(&line, item);
+    (void)printf("%s\n", line.bytes);
+    return 0;
+}
+
+static int
+get_page(const struct cli *cli, int64_t from, enum line_form form,
+         json_t **out, struct error *err)
+{
+    scoped_buffer path = { 0 };
+
+    buffer_printf(&path, "%s?from=%lld&limit=%d%s", audit_log_path(cli),
+                  (long long)from, AUDIT_LOG_PAGE,
+                  form == LINE_OCSF ? "&raw=1" : "");
+    audit_log_add_search(cli, &path);
+    return client_get(cli, path.bytes, out, err);
+}
+
+/* All records, or those that are searched for, one JSON object a line. */
 static int
 print_lines(struct cli *cli, struct error *err)
 {
+    enum line_form form;
     int64_t from;
     bool more = true;
 
-    if (cli_option_int(cli, "from", 0, INT64_MAX / 4, 0, &from, err) != 0)
+    if (cli_option_int(cli, "from", 0, INT64_MAX / 4, 0, &from, err) != 0 ||
+        line_form(cli, &form, err) != 0)
         return -1;
     while (more) {
         scoped_json answer = NULL;
         json_t *item;
         size_t i;
 
-        if (audit_log_page(cli, from, AUDIT_LOG_PAGE, false, &answer, err) !=
-            0)
+        if (get_page(cli, from, form, &answer, err) != 0)
             return -1;
-        json_array_foreach(json_object_get(answer, "items"), i, item) {
-            scoped_buffer line = { 0 };
-
-            json_write(&line, item);
-            (void)printf("%s\n", line.bytes);
-        }
+        json_array_foreach(json_object_get(answer, "items"), i, item)
+            if (print_item(item, form, err) != 0)
+                return -1;
         from = json_integer_value(json_object_get(answer, "next"));
         more = json_is_true(json_object_get(answer, "more"));
         if (cli_interrupted())
@@ -196,16 +257,31 @@ tell(const struct cli *cli, const struct copy *copy)
                 cli->words[0]);
 }
 
+/* Files have all records, or nobody could tell what is missing. */
+static int
+check_whole(const struct cli *cli, struct error *err)
+{
+    static const char *const lines[] = { "from",     "format", "actor",
+                                         "object",   "verb",   "decision",
+                                         "since",    "until",  NULL };
+
+    for (size_t i = 0; lines[i] != NULL; i++)
+        if (cli_has(cli, lines[i]))
+            return error_field(err, lines[i],
+                               "--%s is for lines: files have every record, "
+                               "or nobody could tell what is missing",
+                               lines[i]);
+    return 0;
+}
+
 static int
 write_files(struct cli *cli, struct error *err)
 {
     struct copy copy = { .added = 0 };
     int result;
 
-    if (cli_has(cli, "from"))
-        return error_field(err, "--from",
-                           "--from is for lines: files begin at the first "
-                           "record, or where the last export ended");
+    if (check_whole(cli, err) != 0)
+        return -1;
     if (read_head(cli, &copy, err) != 0)
         return -1;
     result = audit_dir_open(&copy.files, cli->words[0], copy.head.origin, err);
@@ -227,7 +303,9 @@ export_log(struct cli *cli, struct error *err)
 }
 
 static const struct command_option options[] = {
+    { "format", 0, "FORM", "of lines: jsonl, or ocsf (API Activity)" },
     { "from", 0, "N", "position to begin at (lines alone)" },
+    AUDIT_LOG_SEARCH,
     { 0 },
 };
 
@@ -240,7 +318,9 @@ const struct command command_audit_export = {
             "With DIR up to its\nnewest signed head, as files for `audit "
             "verify` and `audit prove`, which need no\nserver; the same DIR "
             "takes several logs, and an export again adds what is new.\n"
-            "Without DIR all records are printed, one JSON object a line.",
+            "Without DIR records are printed, one JSON object a line: all, or those that "
+            "are\nsearched for; --format ocsf makes events of the Open "
+            "Cybersecurity Schema Framework.",
     .options = options,
     .words_max = 1,
     .run = export_log,

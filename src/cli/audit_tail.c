@@ -98,6 +98,14 @@ add_words(const json_t *answer)
     }
 }
 
+void
+audit_log_print(const struct cli *cli, json_t *answer)
+{
+    if (cli->form != OUTPUT_JSON && cli->form != OUTPUT_YAML)
+        add_words(answer);
+    output_print(cli, columns, answer);
+}
+
 static int
 tail(struct cli *cli, struct error *err)
 {
@@ -114,9 +122,7 @@ tail(struct cli *cli, struct error *err)
     }
     if (audit_log_page(cli, from, limit, false, &answer, err) != 0)
         return -1;
-    if (cli->form != OUTPUT_JSON && cli->form != OUTPUT_YAML)
-        add_words(answer);
-    output_print(cli, columns, answer);
+    audit_log_print(cli, answer);
     return 0;
 }
 

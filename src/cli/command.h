@@ -18,7 +18,7 @@
     X(can_i) X(rights) X(check) X(backup) X(restore) X(restore_confirm)                 \
     X(restore_stop) X(review_keys) X(review_sessions)                         \
     X(metrics) X(clock_confirm) X(clear_alarm) X(history)                                    \
-    X(audit_tail) X(audit_export) X(audit_verify)                             \
+    X(audit_tail) X(audit_search) X(audit_export) X(audit_verify)             \
     X(audit_prove) X(audit_check_proof) X(audit_witness) X(audit_rotate_key)  \
     X(simulate_openb)                                                         \
     X(simulate_work) X(completion) X(version)

@@ -64,7 +64,7 @@ print_bash(void)
                  "    get|create|set|delete) words=\"");
     print_nouns(" ");
     (void)printf("\" ;;\n    audit) "
-                 "words=\"tail export verify prove check-proof witness "
+                 "words=\"tail search export verify prove check-proof witness "
                  "rotate-key\" ;;\n"
                  "    completion) words=\"bash zsh fish\" ;;\n    esac\n"
                  "  elif case $prev in -o|--output) true;; *) false;; esac; "

@@ -102,6 +102,8 @@ static const enum verb guard_estate[] = {
     VERB_AUDIT_READ,     VERB_REPORT_READ,     VERB_PLATFORM_CHECK,
     VERB_AUDIT_ERASE,    VERB_AUDIT_ROTATE,    VERB_AUDIT_WITNESS,
 };
+/* Who did it, by name and address: for whoever is given it, of no role. */
+static const enum verb persons[] = { VERB_AUDIT_PERSONAL };
 static const enum verb audit[] = { VERB_AUDIT_READ, VERB_REPORT_READ };
 static const enum verb invoke[] = { VERB_PROJECT_GET, VERB_INFERENCE_INVOKE };
 static const enum verb vendor[] = { VERB_NODE_GET, VERB_CARD_GET };
@@ -125,7 +127,7 @@ static const struct {
                                 PART(tenant_view), PART(project_view),
                                 PART(platform_admin), PART(tenant_admin),
                                 PART(project_admin), PART(operate) },
-                              { PART(work), PART(content),
+                              { PART(work), PART(content), PART(persons),
                                 PART(guard_estate) },
                               true },
     [ROLE_SECURITY_ADMIN] = { "security-admin",
@@ -147,7 +149,7 @@ static const struct {
                             { PART(tenant_view), PART(rights_view),
                               PART(project_view), PART(project_admin),
                               PART(tenant_admin) },
-                            { PART(work), PART(content) },
+                            { PART(work), PART(content), PART(persons) },
                             true },
     [ROLE_PROJECT_ADMIN] = { "project-admin",
                              { PART(project_view), PART(project_admin),
