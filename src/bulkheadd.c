@@ -29,11 +29,13 @@
 #include "control/loop.h"
 #include "control/outbox.h"
 #include "control/restore.h"
+#include "control/space.h"
 #include "control/tick.h"
 #include "store/backup.h"
 
 #define CONFIG_MAX ((size_t)64 * 1024)
 #define POLL_MS 100
+#define SPACE_LOW_MIB 64 /* free on the disk of --data, at least */
 
 struct options {
     const char *data;
@@ -59,6 +61,7 @@ struct settings {
     int64_t streams_max;
     int64_t timeout_s;
     struct egress_policy egress; /* texts are the daemon's */
+    int64_t space_low_mib;
 };
 
 /* Everything that runs, in the order of starting. */
@@ -71,6 +74,7 @@ struct daemon {
     struct tick *tick;
     struct agents *agents;
     struct api *api;
+    struct space *space;
     struct outbox *outbox;
 };
 
@@ -85,8 +89,9 @@ static const char usage[] =
     "  --config FILE           JSON object: currency, clock_jump_ms,\n"
     "                          usage_cut_ms, jobs_max, connections_max,\n"
     "                          flight_max, subject_max, streams_max,\n"
-    "                          timeout_s, egress (whom the platform may\n"
-    "                          ask: hosts, networks, ca_file, loopback)\n"
+    "                          timeout_s, space_low_mib,\n"
+    "                          egress (whom the platform may ask:\n"
+    "                          hosts, networks, ca_file, loopback)\n"
     "  --port-file PATH        write the TCP port there once it listens\n"
     "  --backup FILE           write a backup of DIR to FILE and end; a\n"
     "                          bulkheadd may run meanwhile\n"
@@ -169,6 +174,7 @@ read_settings(struct arena *arena, const char *path, struct settings *out,
         "currency",   "clock_jump_ms", "usage_cut_ms",
         "jobs_max",   "connections_max", "flight_max",
         "subject_max", "streams_max",  "timeout_s",    "egress",
+        "space_low_mib",
         NULL
     };
     scoped_buffer text = { 0 };
@@ -197,6 +203,8 @@ read_settings(struct arena *arena, const char *path, struct settings *out,
     rc |= json_int(json, "streams_max", false, 1, 100000, &out->streams_max,
                    err);
     rc |= json_int(json, "timeout_s", false, 1, 3600, &out->timeout_s, err);
+    rc |= json_int(json, "space_low_mib", false, 0, INT64_C(1) << 30,
+                   &out->space_low_mib, err);
     rc |= read_egress(json_object_get(json, "egress"), arena, &out->egress,
                       err);
     if (rc == 0 && currency != NULL)
@@ -361,19 +369,25 @@ write_port(const struct daemon *daemon, const char *path, struct error *err)
 static int
 start(struct daemon *daemon, const struct options *options, struct error *err)
 {
+    struct settings *settings = &daemon->settings;
+    struct space_options space = { .directory = options->data };
     struct outbox_options outbox = {
         .directory = arena_printf(daemon->arena, "%s/audit", options->data),
         .signer_socket = options->signer_socket,
     };
 
+    settings->space_low_mib = SPACE_LOW_MIB;
     if (options->config != NULL &&
-        read_settings(daemon->arena, options->config, &daemon->settings, err) !=
-            0)
+        read_settings(daemon->arena, options->config, settings, err) != 0)
         return -1;
     if (take_lock(daemon, options->data, err) != 0 ||
-        open_loop(daemon, options, &daemon->settings, err) != 0 ||
-        start_api(daemon, options, &daemon->settings, err) != 0 ||
-        outbox_start(daemon->loop, &outbox, &daemon->outbox, err) != 0 ||
+        open_loop(daemon, options, settings, err) != 0 ||
+        start_api(daemon, options, settings, err) != 0)
+        return -1;
+    space.low = settings->space_low_mib * 1024 * 1024;
+    daemon->space = space_new(daemon->loop, &space);
+    outbox.space = daemon->space;
+    if (outbox_start(daemon->loop, &outbox, &daemon->outbox, err) != 0 ||
         loop_start(daemon->loop, err) != 0)
         return -1;
     return write_port(daemon, options->port_file, err);
@@ -388,6 +402,7 @@ stop(struct daemon *daemon)
     if (daemon->loop != NULL)
         loop_stop(daemon->loop);
     outbox_stop(daemon->outbox);
+    space_free(daemon->space);
     agents_free(daemon->agents);
     tick_free(daemon->tick);
     loop_close(daemon->loop);

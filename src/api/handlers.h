@@ -112,6 +112,8 @@ HANDLER_READ(audit_checkpoint_read)
 HANDLER_READ(audit_cosigned_read)
 HANDLER_HISTORY(audit_checkpoint)
 HANDLER_HISTORY(audit_cosigned)
+HANDLER_WRITE(audit_erase)
+HANDLER_ANSWER(audit_erase_answer)
 HANDLER_READ(audit_keys_read)
 HANDLER_HISTORY(audit_keys)
 HANDLER_WRITE(audit_rotate)
@@ -169,5 +171,6 @@ extern const struct body_field orphan_body[];
 extern const struct body_field alarm_body[];
 extern const struct body_field defragment_body[];
 extern const struct body_field cosign_body[];
+extern const struct body_field erase_body[];
 
 #endif

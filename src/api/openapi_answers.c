@@ -177,6 +177,8 @@ static const struct openapi_answer answers[] = {
     { "GET", "/audit/checkpoint", 200, TEXT_TYPE, NULL, 0 },
     { "GET", "/audit/cosigned", 200, TEXT_TYPE, NULL, 0 },
     { "GET", "/audit/keys", 200, TEXT_TYPE, NULL, 0 },
+    { "POST", "/audit/erase", 200, JSON_TYPE,
+      OBJECT("'subject':" TEXT ",'below':" INT), 0 },
     { "POST", "/audit/rotate", 200, JSON_TYPE,
       OBJECT("'key':" TEXT_OR_NULL ",'rotations':" INT_OR_NULL), 0 },
     { "GET", "/audit/witness", 200, TEXT_TYPE, NULL, 0 },

@@ -302,3 +302,17 @@ loop_notes(struct loop *loop, struct ref scope, uint64_t since,
     return feed_read(loop->feed, scope, since,
                      world_revision(loop->world, scope), take, data, err);
 }
+
+void
+loop_erase_person(struct loop *loop, const char *log, int64_t position)
+{
+    struct value *values = arena_alloc(loop->batch->arena,
+                                       2 * sizeof(*values));
+    const struct store_row row = { .kind = KIND_EVENT,
+                                   .op = STORE_ERASE,
+                                   .values = values };
+
+    values[0] = (struct value){ .type = VALUE_TEXT, .text = log };
+    values[1] = (struct value){ .type = VALUE_INT, .integer = position };
+    batch_row(loop->batch, &row);
+}

@@ -283,6 +283,23 @@ execute_read(struct loop *loop, struct arena *arena,
     return 0;
 }
 
+/* Without room for its record a command does not begin.  What ends something,
+ * and the proof of identity that it may need, goes on.  Such refusals are
+ * counted, not written: there is no room. */
+static int
+check_room(struct loop *loop, const struct command *command,
+           struct error *err)
+{
+    char reason[LOOP_REASON_MAX];
+
+    if (command->dry_run || verb_is(command->verb, VERB_WINDS_DOWN) ||
+        verb_op(command->verb) == VERB_OP_DELETE ||
+        command->verb == VERB_SESSION_CREATE || !loop_is_full(loop, reason))
+        return 0;
+    (void)error_set(err, ERROR_BUSY, "%s", reason);
+    return error_help(err, "make room on the disk of bulkheadd's --data");
+}
+
 static int
 execute_write(struct loop *loop, struct arena *arena,
               const struct command *command, const struct granted *granted,
@@ -293,6 +310,8 @@ execute_write(struct loop *loop, struct arena *arena,
     struct record record = { 0 };
     size_t from = loop->batch->touch_count;
 
+    if (check_room(loop, command, err) != 0)
+        return -1;
     if (command->decide(granted, changes, command->data, err) != 0) {
         record_refusal(loop, arena, command, err);
         return -1;

@@ -108,6 +108,9 @@ void loop_apply(struct loop *loop, struct changes *changes);
 /* Adds a counter to the job's transaction; bytes are copied. */
 void loop_counter(struct loop *loop, const char *name, int64_t value,
                   const void *bytes, size_t size);
+/* Destroys the personal part of a record in the store (control/eraser.h); log
+ * lives until the job is done.  The order has a record, this has none. */
+void loop_erase_person(struct loop *loop, const char *log, int64_t position);
 struct journal *loop_journal(struct loop *loop);
 /* Notes that a node was heard or an API key used just now: soft state, which
  * is not stored and needs no record. */
@@ -182,6 +185,12 @@ int64_t loop_now(const struct loop *loop);
 bool loop_ready(const struct loop *loop, char reason[LOOP_REASON_MAX]);
 /* Another part's reason for not being ready ("" or NULL: none any more). */
 void loop_set_reason(struct loop *loop, const char *part, const char *reason);
+/* While there is a reason, commands that change something are refused with it
+ * (execute.h); NULL ends that.  Returns how many were refused since.  Any
+ * thread. */
+uint64_t loop_set_full(struct loop *loop, const char *reason);
+/* World thread: is there such a reason?  Counts the refusal. */
+bool loop_is_full(struct loop *loop, char reason[LOOP_REASON_MAX]);
 /* True after a commit failed: the process is to leave with LOOP_EXIT. */
 bool loop_failed(const struct loop *loop);
 #define LOOP_EXIT 70

@@ -69,6 +69,8 @@ struct loop {
     size_t queued, in_flight;
     bool stopping, failed;
     struct loop_reason reasons[LOOP_REASONS];
+    char full[LOOP_REASON_MAX]; /* why nothing is changed; "": no reason */
+    uint64_t full_refused;
     uint64_t jobs, busy;
     int64_t run_us_max;
 

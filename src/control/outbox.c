@@ -8,8 +8,10 @@
 #include "base/file.h"
 #include "base/hashmap.h"
 #include "base/log.h"
+#include "control/eraser.h"
 #include "control/journal.h"
 #include "control/rotation.h"
+#include "control/space.h"
 #include "core/checkpoint.h"
 #include "identity/audit_dir.h"
 #include "identity/signer_client.h"
@@ -36,6 +38,8 @@ struct outbox {
     int64_t period_ms;
     struct store_reader *reader;
     struct rotation rotation;
+    struct eraser *eraser;
+    struct space *space;
     struct log *logs;
     struct log *platform;
     unsigned failures;
@@ -72,6 +76,7 @@ take_size(void *context, const struct store_counter *counter,
     const char *colon = strchr(counter->name, ':');
 
     (void)err;
+    eraser_note(outbox->eraser, counter);
     if (strcmp(counter->name, ROTATION_COUNTER) == 0 &&
         counter->value > outbox->rotation.recorded)
         outbox->rotation.recorded = counter->value;
@@ -240,6 +245,10 @@ publish(struct outbox *outbox, struct log *log, struct error *err)
 {
     if (lay_down(outbox, log, err) != 0)
         return error_prefix(err, "log %s", log->id);
+    if (!outbox->stopping &&
+        eraser_step(outbox->eraser, outbox->reader, log->id, &log->files,
+                    err) != 0)
+        return error_prefix(err, "erasing in log %s", log->id);
     if (outbox->signer_socket == NULL || log->committed == 0)
         return 0;
     if (log->asked && log->vouched == log->files.tree.size)
@@ -313,9 +322,11 @@ run_outbox(void *argument)
     struct outbox *outbox = argument;
     struct error err;
 
-    do
+    do {
+        if (outbox->space != NULL)
+            space_look(outbox->space);
         tell(outbox, publish_all(outbox, &err), &err);
-    while (wait_a_period(outbox));
+    } while (wait_a_period(outbox));
     /* What came up to the stop. */
     tell(outbox, publish_all(outbox, &err), &err);
     return NULL;
@@ -338,6 +349,7 @@ outbox_free(struct outbox *outbox)
     (void)pthread_mutex_destroy(&outbox->lock);
     free(outbox->directory);
     free(outbox->signer_socket);
+    eraser_free(outbox->eraser);
     free(outbox);
 }
 
@@ -352,6 +364,8 @@ outbox_start(struct loop *loop, const struct outbox_options *options,
     if (options->signer_socket != NULL)
         outbox->signer_socket = memory_strdup(options->signer_socket);
     outbox->period_ms = options->period_ms > 0 ? options->period_ms : 1000;
+    outbox->eraser = eraser_new(loop);
+    outbox->space = options->space;
     outbox->rotation = (struct rotation){
         .loop = loop,
         .directory = outbox->directory,

@@ -18,11 +18,13 @@
 #define OUTBOX_PATIENCE 5
 
 struct outbox;
+struct space;
 
 struct outbox_options {
     const char *directory;     /* of the logs */
     const char *signer_socket; /* NULL: nothing is signed */
     int64_t period_ms;         /* 0: a second */
+    struct space *space;       /* looked at in each pass; NULL: none */
 };
 
 int outbox_start(struct loop *loop, const struct outbox_options *options,

@@ -106,6 +106,36 @@ loop_set_reason(struct loop *loop, const char *part, const char *reason)
     (void)pthread_mutex_unlock(&loop->lock);
 }
 
+uint64_t
+loop_set_full(struct loop *loop, const char *reason)
+{
+    uint64_t refused;
+
+    (void)pthread_mutex_lock(&loop->lock);
+    refused = loop->full_refused;
+    loop->full_refused = 0;
+    (void)snprintf(loop->full, sizeof(loop->full), "%s",
+                   reason != NULL ? reason : "");
+    (void)pthread_mutex_unlock(&loop->lock);
+    loop_set_reason(loop, "space", reason);
+    return refused;
+}
+
+bool
+loop_is_full(struct loop *loop, char reason[LOOP_REASON_MAX])
+{
+    bool full;
+
+    (void)pthread_mutex_lock(&loop->lock);
+    full = loop->full[0] != '\0';
+    if (full) {
+        loop->full_refused++;
+        memcpy(reason, loop->full, LOOP_REASON_MAX);
+    }
+    (void)pthread_mutex_unlock(&loop->lock);
+    return full;
+}
+
 bool
 loop_ready(const struct loop *loop, char reason[LOOP_REASON_MAX])
 {

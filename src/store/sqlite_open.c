@@ -135,7 +135,8 @@ configure(sqlite3 *db, struct error *err)
     if (check_text(db, "PRAGMA journal_mode = WAL", "wal", err) != 0 ||
         sqlite_run(db,
                    "PRAGMA synchronous = FULL; PRAGMA trusted_schema = OFF; "
-                   "PRAGMA cell_size_check = ON",
+                   "PRAGMA cell_size_check = ON; "
+                   "PRAGMA secure_delete = ON",
                    err) != 0 ||
         sqlite_int(db, "PRAGMA synchronous", &synchronous, err) != 0)
         return -1;

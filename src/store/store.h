@@ -29,12 +29,14 @@ enum store_op {
     STORE_PUT,    /* insert or replace; the row is live */
     STORE_EVICT,  /* the row stays, no longer live: history */
     STORE_DELETE, /* the row goes */
+    STORE_ERASE,  /* of KIND_EVENT: the personal part of one record goes */
 };
 
 struct store_row {
     enum kind kind;
     enum store_op op;
-    const struct value *values; /* PUT: object_column_count(kind) values */
+    const struct value *values; /* PUT: object_column_count(kind) values;
+                                   ERASE: the log's id text, the position */
     const char *id;             /* EVICT, DELETE: id text */
 };
 

@@ -12,7 +12,7 @@
 #include "store/store.h"
 #include "store/store_sqlite.h"
 
-#define STATEMENTS 3 /* one for each enum store_op */
+#define STATEMENTS 4 /* one for each enum store_op */
 
 struct store {
     struct store_head head;
@@ -60,6 +60,11 @@ prepare_rows(struct store *store, enum kind kind, struct error *err)
         buffer_printf(&sql, "DELETE FROM \"%s\" WHERE id = ?1", table);
         rc = prepare(store->db, buffer_text(&sql), &rows[STORE_DELETE], err);
     }
+    if (rc == 0 && kind == KIND_EVENT)
+        rc = prepare(store->db,
+                     "UPDATE event SET personal = NULL "
+                     "WHERE parent = ?1 AND position = ?2",
+                     &rows[STORE_ERASE], err);
     buffer_release(&sql);
     return rc;
 }
@@ -149,12 +154,15 @@ static int
 write_row(struct store *store, const struct store_row *row)
 {
     sqlite3_stmt *statement = store->rows[row->kind][row->op];
-    size_t count = row->op == STORE_PUT ? object_column_count(row->kind) : 0;
+    size_t count = row->op == STORE_PUT     ? object_column_count(row->kind)
+                   : row->op == STORE_ERASE ? 2
+                                            : 0;
 
+    assert(statement != NULL);
     for (size_t i = 0; i < count; i++)
         if (sqlite_bind(statement, (int)i + 1, &row->values[i]) != 0)
             return -1;
-    if (row->op != STORE_PUT &&
+    if (count == 0 &&
         sqlite3_bind_text(statement, 1, row->id, -1, SQLITE_STATIC) !=
             SQLITE_OK)
         return -1;
