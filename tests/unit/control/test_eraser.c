@@ -47,7 +47,8 @@ write_records(struct loop *loop, struct arena *arena, void *data)
 static void
 start_outbox(struct place *place)
 {
-    struct outbox_options options = { place->directory, NULL, 20 };
+    struct outbox_options options = { .directory = place->directory,
+                                      .period_ms = 20 };
     struct error err;
 
     harness_must(outbox_start(place->harness.loop, &options, &place->outbox,

@@ -62,8 +62,9 @@ put_tenant(struct loop *loop, struct arena *arena, void *data)
 static void
 start_outbox(struct estate *estate)
 {
-    struct outbox_options options = { estate->directory, estate->socket,
-                                      20 };
+    struct outbox_options options = { .directory = estate->directory,
+                                      .signer_socket = estate->socket,
+                                      .period_ms = 20 };
     struct error err;
 
     harness_must(outbox_start(estate->harness.loop, &options, &estate->outbox,
