@@ -200,14 +200,14 @@ ask_keys(const char *socket_path, const char *request_text, int timeout_ms,
     buffer_add_text(&request, request_text);
     if (ask(socket_path, &request, timeout_ms, "keys\n", &answer, err) != 0)
         return -1;
-    key = answer.bytes + 5;
-    end = memchr(key, '\n', answer.size - 5);
+    key = buffer_text(&answer) + 5;
+    end = answer.size > 5 ? memchr(key, '\n', answer.size - 5) : NULL;
     if (end == NULL ||
         base64_decode(key, (size_t)(end - key), key_out, SIGN_PUBLIC_SIZE) !=
             SIGN_PUBLIC_SIZE)
         return error_set(err, ERROR_INTERNAL, "signer: it told no key");
     buffer_add(rotations_out, end + 1,
-               answer.size - (size_t)(end + 1 - answer.bytes));
+               answer.size - 5 - (size_t)(end + 1 - key));
     return 0;
 }
 
