@@ -182,6 +182,11 @@ static const struct openapi_answer answers[] = {
     { "POST", "/audit/rotate", 200, JSON_TYPE,
       OBJECT("'key':" TEXT_OR_NULL ",'rotations':" INT_OR_NULL), 0 },
     { "GET", "/audit/witness", 200, TEXT_TYPE, NULL, 0 },
+    { "GET", "/audit/strangers", 200, JSON_TYPE,
+      OBJECT("'dropped':" INT ",'items':" LIST_OF(
+          OBJECT("'first':" TIME ",'last':" TIME ",'count':" INT
+                 ",'ip':" TEXT_OR_NULL ",'verb':" TEXT ",'reason':" TEXT))),
+      0 },
     { "GET", "/audit/heads", 200, JSON_TYPE,
       OBJECT("'items':" LIST_OF(OBJECT("'origin':" TEXT ",'size':" INT
                                        ",'root':" TEXT))),

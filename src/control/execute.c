@@ -402,7 +402,9 @@ execute_anonymous(struct loop *loop, const struct request *request,
 {
     struct refusal refusal = { .verb = verb, .reason = reason };
 
-    (void)request;
+    strangers_add(journal_strangers(loop->journal),
+                  request != NULL ? request->ip : NULL, verb, reason,
+                  loop->clock.now_ms);
     (void)journal_admit(loop->journal, &refusal, loop->clock.now_ms);
 }
 

@@ -94,15 +94,17 @@ give(struct entry *entry,
     entry->counted = 0;
 }
 
-void
+bool
 fold_flush(struct fold *fold, int64_t now_ms,
            void (*take)(void *context, const struct refusal *refusal,
                         uint32_t counted),
            void *context)
 {
     size_t i = 0;
+    bool nobody = fold->nobody.counted > 0 &&
+                  now_ms - FOLD_NOBODY_MS >= fold->nobody.from_ms;
 
-    if (now_ms - FOLD_WINDOW_MS >= fold->nobody.from_ms)
+    if (nobody)
         give(&fold->nobody, take, context);
     while (i < fold->count) {
         struct entry *entry = &fold->entries[i];
@@ -114,4 +116,5 @@ fold_flush(struct fold *fold, int64_t now_ms,
         give(entry, take, context);
         *entry = fold->entries[--fold->count];
     }
+    return nobody;
 }

@@ -26,6 +26,7 @@ struct log {
 struct journal {
     struct log *logs;
     struct fold *fold;
+    struct strangers strangers;
 };
 
 struct journal *
@@ -384,12 +385,34 @@ write_folded(void *context, const struct refusal *refusal, uint32_t count)
                    NULL);
 }
 
+struct strangers *
+journal_strangers(struct journal *journal)
+{
+    return &journal->strangers;
+}
+
+static void
+save_strangers(struct loop *loop, struct arena *arena)
+{
+    struct strangers *strangers = &loop_journal(loop)->strangers;
+    size_t size = strangers_size(strangers);
+    void *bytes;
+
+    if (!strangers->changed)
+        return;
+    bytes = arena_alloc(arena, size + 1);
+    strangers_save(strangers, bytes);
+    loop_counter(loop, STRANGERS_COUNTER, (int64_t)strangers->dropped, bytes,
+                 size);
+}
+
 void
 journal_flush(struct loop *loop, struct arena *arena, bool all)
 {
     struct flushing flushing = { loop, arena };
     int64_t now_ms = loop_context(loop).now_ms;
 
-    fold_flush(loop_journal(loop)->fold, all ? INT64_MAX : now_ms,
-               write_folded, &flushing);
+    if (fold_flush(loop_journal(loop)->fold, all ? INT64_MAX : now_ms,
+                   write_folded, &flushing))
+        save_strangers(loop, arena);
 }

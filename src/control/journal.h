@@ -3,6 +3,7 @@
 #define CONTROL_JOURNAL_H
 
 #include "base/arena.h"
+#include "control/strangers.h"
 #include "core/merkle.h"
 #include "core/record.h"
 #include "core/world.h"
@@ -66,6 +67,8 @@ struct refusal {
 /* True: write it now.  False: it is counted. */
 bool journal_admit(struct journal *journal, const struct refusal *refusal,
                    int64_t now_ms);
+/* Failures of nobody known; a record a minute tells how many there were. */
+struct strangers *journal_strangers(struct journal *journal);
 /* Writes the counted ones whose second is over (all: of all). */
 void journal_flush(struct loop *loop, struct arena *arena, bool all);
 

@@ -146,6 +146,10 @@ take_counter(void *context, const struct store_counter *counter,
         return journal_load(loader->load->journal, counter->name + 4,
                             (uint64_t)counter->value, counter->bytes,
                             counter->size, err);
+    } else if (strcmp(counter->name, STRANGERS_COUNTER) == 0) {
+        return strangers_load(journal_strangers(loader->load->journal),
+                              counter->value, counter->bytes, counter->size,
+                              err);
     }
     return 0;
 }

@@ -48,3 +48,20 @@ full() { why | grep -q 'nearly full'; }
     refused 6 vera audit erase vera -t tn_aaaaaaaaaaaaaaaaaaaaaaaaaa
     [ "$output" = "$first" ]
 }
+
+@test "failures of nobody known have a bounded stream of their own" {
+    begin
+    must root GET "/audit?from=0&limit=500" "" 200
+    before=$(jq '.items | length' <<<"$body")
+    for i in 1 2 3 4 5; do
+        as nobody POST /login "{\"name\":\"nobody$i\",\"tenant\":null,\"password\":\"wrong wrong wrong\"}"
+        [ "$status" = 401 ] || [ "$status" = 429 ]
+    done
+    person root audit strangers -o json >"$home/said"
+    jq -e '.dropped == 0 and (.items | length) == 1 and .items[0].count >= 2 and .items[0].ip == null' "$home/said"
+    # They are no records of the log one by one.
+    must root GET "/audit?from=0&limit=500&verb=session.create&decision=deny" "" 200
+    [ "$(jq '.items | length' <<<"$body")" = 0 ]
+    join vera research /tenants/research tenant-admin
+    refused 3 vera audit strangers
+}

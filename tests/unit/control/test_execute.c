@@ -616,7 +616,7 @@ test_unknown_callers_are_counted_in_one_record(void **state)
         harness_run(&estate.harness, ask, &asked);
     assert_int_equal(asked.err.code, ERROR_UNAUTHENTICATED);
     assert_int_equal(log_count(&estate, platform), before);
-    harness_pass(FOLD_WINDOW_MS + 1);
+    harness_pass(FOLD_NOBODY_MS + 1);
     harness_run(&estate.harness, flush_refusals, NULL);
     view = view_log(&estate, platform);
     assert_int_equal(view->count, before + 1);
