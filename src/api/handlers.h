@@ -65,6 +65,13 @@ HANDLER_ANSWER(secrets_done)
 HANDLER_WRITE(providers_create)
 HANDLER_WRITE(providers_set_secret)
 
+/* sso.c: logins by identity providers */
+HANDLER_START(sso_start)
+HANDLER_START(sso_callback)
+HANDLER_START(sso_stepup)
+HANDLER_START(sso_stepup_callback)
+HANDLER_START(sso_logout)
+
 /* work.c: workloads */
 HANDLER_WRITE(work_submit)
 HANDLER_WRITE(work_delete)
@@ -163,6 +170,9 @@ extern const struct body_field first_admin_body[];
 extern const struct body_field stepup_body[];
 extern const struct body_field password_body[];
 extern const struct body_field client_secret_body[];
+extern const struct body_field sso_body[];
+extern const struct body_field sso_stepup_body[];
+extern const struct body_field sso_callback_body[];
 extern const struct body_field take_off_body[];
 extern const struct body_field note_body[];
 extern const struct body_field raise_body[];

@@ -73,6 +73,12 @@ request_body(const struct route *route)
     else
         return NULL;
     json_t *content = json_object();
+    if (route->flags & ROUTE_FORM) {
+        json_object_set_new(
+            content, "application/x-www-form-urlencoded",
+            json_pack("{s:o}", "schema", schema));
+        return json_pack("{s:b, s:o}", "required", 1, "content", content);
+    }
     if (patch)
         json_object_set_new(content, "application/merge-patch+json",
                             json_pack("{s:O}", "schema", schema));

@@ -115,6 +115,8 @@
 #define MOVE                                                                   \
     OBJECT("'workload':" TEXT ",'name':" TEXT ",'project':" TEXT               \
            ",'cards':" INT ",'lost_milli_card_ms':" INT ",'grace_ms':" INT)
+#define SSO_START                                                              \
+    OBJECT("'url':" TEXT ",'attempt':" TEXT ",'expires_ms':" TIME)
 #define READY OBJECT("'ready':" BOOL ",'reason':" TEXT_OR_NULL)
 
 static const struct openapi_answer answers[] = {
@@ -144,6 +146,11 @@ static const struct openapi_answer answers[] = {
     { "POST", "/stepup", 204, NULL, NULL, 0 },
     { "POST", "/password", 204, NULL, NULL, 0 },
     { "POST", "/secret", 204, NULL, NULL, 0 },
+    { "POST", "/login/sso", 200, JSON_TYPE, SSO_START, 0 },
+    { "POST", "/stepup/sso", 200, JSON_TYPE, SSO_START, 0 },
+    { "POST", "/stepup/sso/callback", 204, NULL, NULL, 0 },
+    { "POST", "/logout/sso/{identityprovider}", 200, JSON_TYPE,
+      OBJECT("'ended':" INT), 0 },
     { "POST", "/clock", 200, JSON_TYPE, OBJECT("'confirmed_ms':" INT), 0 },
     { "GET", "/check", 200, JSON_TYPE,
       OBJECT("'clean':" BOOL ",'broken':" INT
@@ -230,6 +237,8 @@ static const struct openapi_answer answers[] = {
 static const struct openapi_more mores[] = {
     { "POST", "/login", KIND_SESSION,
       "{'token':" TEXT ",'tenant':" TEXT_OR_NULL "}" },
+    { "POST", "/login/sso/callback", KIND_SESSION,
+      "{'token':" TEXT ",'tenant':" TEXT_OR_NULL ",'user_name':" TEXT "}" },
     { "POST", "/apikeys", KIND_APIKEY,
       "{'key':{'type':['string','null'],'description':'the secret, shown "
       "once'}}" },

@@ -35,6 +35,7 @@ enum route_flag {
     ROUTE_SECRET = 64,   /* no receipt, no redacted copy of the body */
     ROUTE_FOLLOW = 128,  /* follow: the answer may be a stream */
     ROUTE_CONTENT = 256, /* body fields come from the schema of `kind` */
+    ROUTE_FORM = 1024,   /* ROUTE_RAW: it is a form */
     ROUTE_HEAVY = 512,   /* much work on the world thread: few at a time */
 };
 

@@ -8,6 +8,7 @@
 #include "api/openapi.h"
 #include "base/clock.h"
 #include "base/sign.h"
+#include "control/sso.h"
 #include "core/printer.h"
 #include "identity/password.h"
 
@@ -73,6 +74,12 @@ state_new(struct loop *loop, const struct api_options *options)
     (void)pthread_cond_init(&api->idle, NULL);
     random_bytes(&api->key, sizeof api->key);
     random_bytes(&api->cursor_key, sizeof api->cursor_key);
+    if (own->egress != NULL && own->seal != NULL)
+        api->sso = sso_new(&(struct sso_options){
+            .egress = own->egress,
+            .key = own->seal,
+            .refetch_ms = own->refetch_ms,
+        });
     api->openapi = openapi_text(own->version);
     make_printers(api);
     api->hub = hub_new(api);
@@ -87,6 +94,7 @@ void
 state_free(struct api *api)
 {
     estimates_free(api->estimator);
+    sso_free(api->sso);
     hub_free(api->hub);
     peers_free(api->peers);
     free(api->openapi);

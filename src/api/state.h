@@ -23,6 +23,7 @@
 #define STATE_BUCKETS 4096 /* a power of two */
 
 struct MHD_Daemon;
+struct sso;
 
 /* Counts share a bucket when the keyed hash of their owners is equal: memory
  * stays bounded, and nobody can aim at another's bucket. */
@@ -51,6 +52,7 @@ struct api {
     const char *paths[API_DAEMONS_MAX]; /* of Unix sockets, else NULL */
     size_t daemon_count;
     struct hub *hub;
+    struct sso *sso; /* NULL: no identity provider is asked */
     struct peers *peers;
     struct cursor_key cursor_key;
     char *openapi; /* the document; owned */

@@ -8,7 +8,7 @@
 #define COMMANDS(X)                                                           \
     X(login) X(logout) X(whoami) X(stepup) X(first_admin) X(passwd) X(use)    \
     X(get) X(nouns) X(create) X(set) X(delete)                                \
-    X(set_quota) X(raise_quota) X(request_quota) X(request_class)               \
+    X(set_quota) X(set_clientsecret) X(raise_quota) X(request_quota) X(request_class)               \
     X(request_priority) X(request_reservation) X(approve_request)             \
     X(deny_request) X(withdraw_request) X(list_of)                             \
     X(create_key) X(create_jointoken) X(create_reservation) X(create_maintenance)                            \

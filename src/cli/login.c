@@ -2,20 +2,40 @@
 #include "cli/command.h"
 #include "cli/output.h"
 #include "cli/session.h"
+#include "cli/sso.h"
+
+static int
+by_password(struct cli *cli, const char **user_out, struct error *err)
+{
+    char password[SESSION_SECRET_MAX];
+
+    if (cli->word_count == 0) {
+        (void)error_set(err, ERROR_INVALID, "USER is needed");
+        return error_help(err, "or --sso PROVIDER");
+    }
+    *user_out = cli->words[0];
+    return cli_secret(cli, "password-file", "password", password,
+                      sizeof(password), err) != 0
+               ? -1
+               : session_open(cli, cli->words[0], password, err);
+}
 
 static int
 login(struct cli *cli, struct error *err)
 {
-    char password[SESSION_SECRET_MAX];
+    const char *provider = cli_option(cli, "sso"), *user;
 
     if (cli_has(cli, "operator"))
         cli->tenant = cli->project = NULL;
-    if (cli_secret(cli, "password-file", "password", password,
-                   sizeof(password), err) != 0 ||
-        session_open(cli, cli->words[0], password, err) != 0)
+    if (provider != NULL && cli->word_count > 0)
+        return error_set(err, ERROR_INVALID,
+                         "with --sso the identity provider says who you are: "
+                         "no USER");
+    if (provider != NULL ? sso_log_in(cli, provider, &user, err) != 0
+                         : by_password(cli, &user, err) != 0)
         return -1;
     if (!cli->quiet)
-        output_line("logged in as %s%s%s", cli->words[0],
+        output_line("logged in as %s%s%s", user,
                     cli->tenant != NULL ? " of " : "",
                     cli->tenant != NULL ? cli->tenant : "");
     return 0;
@@ -24,18 +44,23 @@ login(struct cli *cli, struct error *err)
 static const struct command_option options[] = {
     { "password-file", 0, "FILE",
       "file with the password; else standard input is asked" },
+    { "sso", 0, "PROVIDER", "by this identity provider, in a browser" },
+    { "paste", 0, NULL, "the browser is on another machine" },
     { "operator", 0, NULL, "a user of the platform, not of a tenant" },
     { 0 },
 };
 
 const struct command command_login = {
     .verb = "login",
-    .words = "USER",
-    .help = "Trade a password for a session.",
+    .words = "[USER]",
+    .help = "Trade a password, or an identity provider's word, for a session.",
     .more = "The session is kept in the context file, with the tenant "
-            "(--tenant) and project.",
+            "(--tenant) and project.\n"
+            "With --sso the address of the identity provider is printed "
+            "(and given to $BROWSER);\nits answer comes to a listener on "
+            "127.0.0.1. For example:\n"
+            "  bulkhead login --sso corp -t research",
     .options = options,
-    .words_min = 1,
     .words_max = 1,
     .run = login,
 };

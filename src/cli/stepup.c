@@ -3,9 +3,10 @@
 #include "cli/command.h"
 #include "cli/output.h"
 #include "cli/session.h"
+#include "cli/sso.h"
 
 static int
-stepup(struct cli *cli, struct error *err)
+by_password(struct cli *cli, struct error *err)
 {
     struct client_call call = { .method = "POST", .path = "/api/v1/stepup" };
     scoped_json body = json_object();
@@ -17,7 +18,14 @@ stepup(struct cli *cli, struct error *err)
         return -1;
     (void)json_object_set_new(body, "password", json_string(password));
     call.body = body;
-    if (client_send(cli, &call, &answer, err) != 0)
+    return client_send(cli, &call, &answer, err);
+}
+
+static int
+stepup(struct cli *cli, struct error *err)
+{
+    if (cli_has(cli, "sso") ? sso_step_up(cli, err) != 0
+                            : by_password(cli, err) != 0)
         return -1;
     if (!cli->quiet)
         output_line("identity proved for five minutes");
@@ -27,6 +35,8 @@ stepup(struct cli *cli, struct error *err)
 static const struct command_option options[] = {
     { "password-file", 0, "FILE",
       "file with the password; else standard input is asked" },
+    { "sso", 0, NULL, "by the identity provider that the session came by" },
+    { "paste", 0, NULL, "the browser is on another machine" },
     { 0 },
 };
 

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef IDENTITY_OIDC_H
+#define IDENTITY_OIDC_H
+
+#include <stdbool.h>
+
+#include "base/buffer.h"
+#include "base/error.h"
+#include "base/json.h"
+
+/*
+ * What is said to an identity provider, and what does it say about itself?
+ * OpenID Connect Discovery 1.0, the authorization code flow with PKCE
+ * (RFC 7636, S256 alone).  Texts only: who asks is control/sso.h.
+ */
+
+#define OIDC_URL_MAX 1024
+#define OIDC_SECRET_MAX 64 /* of state, nonce, verifier: 43 and a NUL */
+
+struct oidc_metadata {
+    char authorization[OIDC_URL_MAX];
+    char token[OIDC_URL_MAX];
+    char jwks[OIDC_URL_MAX];
+    bool basic; /* the client's secret goes into a header, else a form */
+    bool names_issuer; /* its redirects carry iss (RFC 9207) */
+};
+
+/* One login under way: random, so that it is nobody else's. */
+struct oidc_attempt {
+    char state[OIDC_SECRET_MAX];
+    char nonce[OIDC_SECRET_MAX];
+    char verifier[OIDC_SECRET_MAX];
+};
+
+struct oidc_client {
+    const char *id;
+    const char *secret; /* "": a public client */
+    const char *scopes; /* beside openid */
+    const char *redirect;
+};
+
+/* Appends the address of the issuer's document. */
+void oidc_discovery_url(const char *issuer, struct buffer *out);
+/* ERROR_INVALID: it is another issuer's, or lacks what is needed. */
+int oidc_metadata_parse(const json_t *document, const char *issuer,
+                        struct oidc_metadata *out, struct error *err);
+
+void oidc_attempt_make(struct oidc_attempt *out);
+/* Is this a redirect to loopback (RFC 8252 7.3): http, 127.0.0.1 or [::1], a
+ * port, a plain path? */
+int oidc_check_redirect(const char *redirect, struct error *err);
+/* Where the browser goes.  acr: values to ask for, NULL: none; again: the
+ * person has to prove itself anew. */
+void oidc_authorization_url(const struct oidc_metadata *metadata,
+                            const struct oidc_client *client,
+                            const struct oidc_attempt *attempt,
+                            const json_t *acr, bool again,
+                            struct buffer *out);
+/* The form and, when the secret goes into a header, "user:password". */
+void oidc_token_request(const struct oidc_metadata *metadata,
+                        const struct oidc_client *client,
+                        const struct oidc_attempt *attempt, const char *code,
+                        struct buffer *form, struct buffer *basic);
+
+#endif
