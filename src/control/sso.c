@@ -21,6 +21,7 @@ struct known {
     char id[ID_TEXT_MAX];
     struct oidc_metadata metadata;
     int64_t metadata_ms; /* monotonic; 0: none */
+    int64_t failed_ms;   /* the last failure to get document or keys */
     struct keyring *keys;
     int64_t keys_ms;
     int64_t used_ms;
@@ -204,6 +205,31 @@ fetch_document(const struct sso *sso, const char *url, json_t **out,
     return 0;
 }
 
+/* Whoever does not answer is left alone for a moment: many who begin logins do
+ * not make the platform a tool to ask somebody else's server. */
+static bool
+is_paused(const struct known *known)
+{
+    return known->failed_ms != 0 &&
+           clock_mono_ms() - known->failed_ms < SSO_PAUSE_MS;
+}
+
+static int
+note_failure(struct sso *sso, const char *id)
+{
+    (void)pthread_mutex_lock(&sso->lock);
+    find(sso, id)->failed_ms = clock_mono_ms();
+    (void)pthread_mutex_unlock(&sso->lock);
+    return -1;
+}
+
+static int
+still_paused(struct error *err)
+{
+    return error_set(err, ERROR_BUSY,
+                     "it was asked a moment ago and did not answer");
+}
+
 static int
 get_metadata(struct sso *sso, const struct sso_provider *provider,
              struct oidc_metadata *out, struct error *err)
@@ -211,20 +237,23 @@ get_metadata(struct sso *sso, const struct sso_provider *provider,
     scoped_json document = NULL;
     scoped_buffer url = { 0 };
     struct known *known;
-    bool there;
+    bool there, paused;
 
     (void)pthread_mutex_lock(&sso->lock);
     known = find(sso, provider->id);
+    paused = is_paused(known);
     there = known->metadata_ms != 0 &&
             clock_mono_ms() - known->metadata_ms < SSO_FRESH_MS;
     *out = known->metadata;
     (void)pthread_mutex_unlock(&sso->lock);
     if (there)
         return 0;
+    if (paused)
+        return still_paused(err);
     oidc_discovery_url(provider->issuer, &url);
     if (fetch_document(sso, buffer_text(&url), &document, err) != 0 ||
         oidc_metadata_parse(document, provider->issuer, out, err) != 0)
-        return -1;
+        return note_failure(sso, provider->id);
     (void)pthread_mutex_lock(&sso->lock);
     known = find(sso, provider->id);
     known->metadata = *out;
@@ -245,7 +274,8 @@ hold_keys(struct sso *sso, const char *id, bool again, bool *fetch_out)
     known = find(sso, id);
     keys = known->keys;
     bound_ms = again ? sso->options.refetch_ms : SSO_FRESH_MS;
-    *fetch_out = keys == NULL || now_ms - known->keys_ms >= bound_ms;
+    *fetch_out = (keys == NULL || now_ms - known->keys_ms >= bound_ms) &&
+                 !is_paused(known);
     if (*fetch_out)
         known->keys_ms = now_ms;
     if (keys != NULL)
@@ -271,8 +301,10 @@ fetch_keys(struct sso *sso, const char *id, const char *url, struct error *err)
     struct known *known;
 
     if (fetch_document(sso, url, &document, err) != 0 ||
-        jwk_set_parse(document, &set, err) != 0)
+        jwk_set_parse(document, &set, err) != 0) {
+        (void)note_failure(sso, id);
         return NULL;
+    }
     keys = memory_new(1, sizeof(*keys));
     *keys = (struct keyring){ .refs = 2, .set = set };
     (void)pthread_mutex_lock(&sso->lock);
@@ -292,9 +324,11 @@ get_keys(struct sso *sso, const struct sso_call *call,
     bool fetch;
     struct keyring *keys = hold_keys(sso, call->provider.id, again, &fetch);
 
-    if (!fetch && !again)
+    if (!fetch && !again && keys != NULL)
         return keys;
     release_keys(sso, keys);
+    if (!fetch && !again)
+        (void)still_paused(err);
     return fetch ? fetch_keys(sso, call->provider.id, metadata->jwks, err)
                  : NULL;
 }

@@ -28,6 +28,7 @@
 #define SSO_PROVIDERS_MAX 256
 #define SSO_FRESH_MS (10 * 60 * INT64_C(1000))
 #define SSO_REFETCH_MS (20 * INT64_C(1000))
+#define SSO_PAUSE_MS (3 * INT64_C(1000)) /* behind a failure */
 #define SSO_ATTEMPT_MS (10 * 60 * INT64_C(1000))
 #define SSO_SEEN_MAX 8192
 #define SSO_DOCUMENT_MAX ((size_t)256 * 1024)

@@ -430,6 +430,19 @@ answers_that_are_none_give_nothing_and_end_in_time(void **state)
     }
 }
 
+static void
+a_provider_that_failed_is_left_alone_for_a_moment(void **state)
+{
+    char *provider = make_provider("");
+
+    (void)state;
+    idp.mode = "document-error";
+    for (int i = 0; i < 5; i++)
+        tell(&place, NULL, "POST", "/login/sso", START, 503);
+    assert_int_equal(idp.documents, 1);
+    free(provider);
+}
+
 struct waiting {
     pthread_t thread;
     struct http_answer answer;
@@ -742,6 +755,7 @@ main(void)
         CASE(the_next_login_takes_away_what_the_provider_took_away),
         CASE(tokens_that_do_not_hold_give_nothing),
         CASE(answers_that_are_none_give_nothing_and_end_in_time),
+        CASE(a_provider_that_failed_is_left_alone_for_a_moment),
         CASE(a_provider_that_is_silent_keeps_nobody_else_waiting),
         CASE(new_keys_are_fetched_when_a_token_names_one),
         CASE(a_step_up_is_a_proof_that_counts_of_the_same_person),
