@@ -372,6 +372,9 @@ each_claim_of_a_logout_token_is_checked(void **state)
     assert_int_equal(check_signed(&ec, good_logout(), false), JWT_BAD);
 }
 
+/* 32 bytes. */
+#define ZEROS "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"
+
 static void
 keys_that_are_weak_or_for_something_else_are_passed_over(void **state)
 {
@@ -380,12 +383,9 @@ keys_that_are_weak_or_for_something_else_are_passed_over(void **state)
         "{\"kty\":\"RSA\",\"n\":\"AQAB\",\"e\":\"AQAB\"}",
         "{\"kty\":\"EC\",\"crv\":\"P-256\",\"x\":\"AAAA\",\"y\":\"AAAA\"}",
         /* on no curve */
-        "{\"kty\":\"EC\",\"crv\":\"P-256\",\"x\":\"AAAAAAAAAAAAAAAAAAAAAAAAAAA"
-        "AAAAAAAAAAAAAAAA\",\"y\":\"AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"
-        "\"}",
+        "{\"kty\":\"EC\",\"crv\":\"P-256\",\"x\":\"" ZEROS "\",\"y\":\"" ZEROS "\"}",
         "{\"kty\":\"EC\",\"crv\":\"P-384\",\"x\":\"AAAA\",\"y\":\"AAAA\"}",
-        "{\"kty\":\"OKP\",\"crv\":\"X25519\",\"x\":\"AAAAAAAAAAAAAAAAAAAAAAAAAAA"
-        "AAAAAAAAAAAAAAAA\"}",
+        "{\"kty\":\"OKP\",\"crv\":\"X25519\",\"x\":\"" ZEROS "\"}",
         "{\"kty\":7}", "[]", "null",
     };
     scoped_json enc = mint_jwk(&ec);
