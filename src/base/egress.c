@@ -269,6 +269,7 @@ open_socket(void *data, curlsocktype purpose, struct curl_sockaddr *to)
 }
 
 static size_t
+/* NOLINTNEXTLINE(readability-non-const-parameter): the type is curl's */
 on_header(char *bytes, size_t size, size_t count, void *data)
 {
     struct visit *visit = data;

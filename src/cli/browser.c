@@ -16,8 +16,6 @@
 #define LINE_MAX_SIZE 8192
 #define READ_MS 2000
 
-extern char **environ;
-
 static const char page[] =
     "HTTP/1.1 200 OK\r\n"
     "Content-Type: text/html; charset=utf-8\r\n"
