@@ -91,7 +91,7 @@ const struct command command_get = {
             "Nouns: pools, nodes, cards, jointokens, classes, priorities, "
             "prices, tenants,\nunits, projects, users, serviceaccounts, "
             "apikeys, sessions, roles, grants, groups,\nmembers, ceilings, denies, quotas, reservations, "
-            "workloads, instances, volumes, alarms, requests. Singular works too;\n"
+            "workloads, instances, volumes, alarms, requests,\nidentityproviders, identities. Singular works too;\n"
             "`bulkhead nouns` says what they are.",
     .options = options,
     .words_min = 1,
