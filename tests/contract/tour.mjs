@@ -16,7 +16,7 @@ let token;
 let serial = 0;
 
 function ask(method, path, body, type = "application/json") {
-  const text = body === undefined ? undefined : JSON.stringify(body);
+  const text = body === undefined ? undefined : type.endsWith("json") ? JSON.stringify(body) : String(new URLSearchParams(body));
   const headers = { Host: "bulkhead" };
   if (token) headers.Authorization = `Bearer ${token}`;
   if (text !== undefined) Object.assign(headers, { "Content-Type": type, "Content-Length": Buffer.byteLength(text) });
@@ -81,6 +81,11 @@ function makeBody(operation, method) {
   return names.length === 0 && !operation.requestBody.required ? undefined : body;
 }
 
+function typeOf(operation) {
+  const types = Object.keys(operation.requestBody?.content ?? {});
+  return types.length === 0 || types.includes("application/json") ? "application/json" : types[0];
+}
+
 function fillPath(path) {
   let filled = "";
   for (const segment of path.split("/").slice(1)) {
@@ -130,7 +135,7 @@ function remember(path, answer) {
 await logIn();
 let done = 0;
 for (const { path, method, operation } of operations) {
-  const answer = await ask(method, fillPath(path) + fillQuery(operation), makeBody(operation, method));
+  const answer = await ask(method, fillPath(path) + fillQuery(operation), makeBody(operation, method), typeOf(operation));
   if (method === "POST") remember(path, answer);
   if (answer.status < 300) done++;
   else if (process.env.TOUR_REFUSED) console.log(`${method} ${fillPath(path)}: ${answer.status} ${answer.body.detail ?? ""}`);
