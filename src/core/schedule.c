@@ -15,7 +15,7 @@
 #include "core/reservation.h"
 
 /* What is done in one step, in units of the budget; of that one look. */
-#define SLICE 6000
+#define SLICE 4000
 #define COST_LOOK 200
 /* Members that are asked whether they know what their group was told. */
 #define TOLD_MAX 1024
