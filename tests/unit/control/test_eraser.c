@@ -219,6 +219,35 @@ records_behind_the_order_keep_their_personal_part(void **state)
     assert_int_equal(count_store(place).ada, 200);
 }
 
+static void
+order_first_half(struct loop *loop, struct arena *arena, void *data)
+{
+    const struct place *place = data;
+
+    (void)arena;
+    eraser_order(loop, place->platform, ADA,
+                 (int64_t)journal_size(loop_journal(loop),
+                                       place->platform) -
+                     EACH / 2);
+}
+
+/* Of the last 150 records 50 are by Ada and 50 about her. */
+static void
+an_order_reaches_what_lies_below_it_alone(void **state)
+{
+    struct place *place = *state;
+
+    harness_run(&place->harness, order_first_half, place);
+    for (int waited = 0; count_store(place).ada > 100; waited += 50) {
+        if (waited > WAIT_MS)
+            fail_msg("%zu are left", count_store(place).ada);
+        (void)usleep(50000);
+    }
+    (void)usleep(200000); /* it would go on */
+    assert_int_equal(count_store(place).ada, 100);
+    assert_int_equal(count_erased_files(place), 100);
+}
+
 #define ERASER_TEST(name)                                                     \
     cmocka_unit_test_setup_teardown(name, setup, teardown)
 
@@ -228,6 +257,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         ERASER_TEST(what_is_personal_about_a_subject_goes_and_the_rest_stays),
         ERASER_TEST(an_order_outlives_a_stop),
+        ERASER_TEST(an_order_reaches_what_lies_below_it_alone),
         ERASER_TEST(records_behind_the_order_keep_their_personal_part),
     };
 
