@@ -150,8 +150,9 @@ stop_instance(struct changes *changes, struct ref ref, int64_t deadline_ms,
     const struct instance *present = lifecycle_instance(changes, ref);
     struct instance *instance;
 
+    /* What has left its gang already is not of what ends now. */
     if (present == NULL || !lifecycle_is_up(present) ||
-        present->want == WANT_STOP)
+        present->want == WANT_STOP || lifecycle_has_left(present))
         return;
     instance = change_update(changes, ref);
     (void)snprintf(instance->want_reason, sizeof(instance->want_reason), "%s",

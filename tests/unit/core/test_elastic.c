@@ -363,6 +363,44 @@ surplus_on_a_failed_card_is_replaced(void **state)
     scene_teardown(&s.scene);
 }
 
+/* One of its surplus was told to leave before a member failed: it counts no
+ * more, whatever the rest is told. */
+static void
+what_has_left_a_gang_that_fails_is_not_of_it(void **state)
+{
+    struct stage s;
+    struct ref work, first;
+
+    (void)state;
+    stage_setup(&s, 4, CARDS(4));
+    work = scene_running(&s.scene, elastic(&s, 1, 3));
+    settle(&s, work);
+    assert_int_equal(size_of(&s, work), 3);
+    first = world_first_child(s.scene.world, KIND_INSTANCE, work);
+    {
+        struct changes *changes = scene_begin(&s.scene);
+
+        lifecycle_shrink(changes, scene_instance(&s.scene, work), NULL);
+        scene_apply(&s.scene, changes);
+    }
+    assert_int_equal(size_of(&s, work), 2);
+    {
+        struct changes *changes = scene_begin(&s.scene);
+
+        lifecycle_exited(changes, first, 1, false);
+        scene_apply(&s.scene, changes);
+    }
+    assert_int_equal(size_of(&s, work), 2);
+    assert_int_equal(world_instance(s.scene.world, scene_instance(&s.scene, work))
+                         ->want,
+                     WANT_NOTICE);
+    scene_exit(&s.scene, work, 143);
+    scene_release(&s.scene, work);
+    assert_int_equal(scene_workload(&s.scene, work)->failures, 1);
+    assert_int_equal(used(&s), 0);
+    scene_teardown(&s.scene);
+}
+
 /* Replay: a scheduler that starts anew decides the same. */
 static void
 a_restart_changes_nothing(void **state)
@@ -397,6 +435,7 @@ main(void)
         cmocka_unit_test(a_growth_that_fails_is_tried_later),
         cmocka_unit_test(a_lost_surplus_leaves_the_gang_running),
         cmocka_unit_test(surplus_on_a_failed_card_is_replaced),
+        cmocka_unit_test(what_has_left_a_gang_that_fails_is_not_of_it),
         cmocka_unit_test(a_restart_changes_nothing),
     };
 
