@@ -252,7 +252,9 @@ sweep(struct queue *queue, struct estate *estate)
 
 /* Does it concern a group what changed about the work of its tenant?  What is
  * given back makes the right of others better: they are ready, so they are put
- * into their place. */
+ * into their place.  To who is nominated it matters when a limit is in its way;
+ * that it is sure to be given back mostly told so before, but not of what was
+ * stuck. */
 static bool
 is_concerned(const struct group *group, const struct estate_pulse *old,
              const struct estate_pulse *new)
@@ -262,7 +264,8 @@ is_concerned(const struct group *group, const struct estate_pulse *old,
 
     if (outlook->kin && new->changed != old->changed)
         return true;
-    return (better && (!outlook->held || group->ready != QUEUE_NONE)) ||
+    return (better && (!outlook->held || outlook->limits ||
+                       group->ready != QUEUE_NONE)) ||
            (new->leaving != old->leaving && outlook->limits);
 }
 
