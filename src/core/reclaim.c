@@ -273,6 +273,42 @@ choose_set(struct search *search, struct reclaim_plan *plan_out)
     return true;
 }
 
+/* Those that come first may be of no use and yet bring a node down to its
+ * guarantee, so that another of it has to stay whose place would do: once more,
+ * with that one before all others. */
+static bool
+choose_other(struct search *search, struct reclaim_plan *plan_out)
+{
+    struct reclaim_order seen = search->order;
+
+    for (size_t i = 0; i < seen.barred_count &&
+                       !budget_is_late(search->estate->budget);
+         i++) {
+        search->count = 0;
+        reclaim_order_init(&search->order, search->estate, search->workload,
+                           search->demand, search->request->pool,
+                           search->arena);
+        reclaim_order_begin(&search->order);
+        reclaim_order_first(&search->order, seen.barred[i]);
+        if (choose_set(search, plan_out))
+            return true;
+    }
+    return false;
+}
+
+/* Victims, when there are any that help.  Where one was barred by what others
+ * leave of a guarantee, it may be another matter when one of those is gone. */
+static bool
+choose(struct search *search, struct reclaim_plan *plan_out,
+       struct outlook *outlook)
+{
+    if (choose_set(search, plan_out))
+        return true;
+    outlook->kin |= search->order.barred_count > 0;
+    outlook->abroad |= search->order.barred_count > 0 && search->order.abroad;
+    return choose_other(search, plan_out);
+}
+
 bool
 reclaim_find(struct estate *estate, const struct workload *workload,
              const struct demand *demand,
@@ -291,7 +327,7 @@ reclaim_find(struct estate *estate, const struct workload *workload,
     outlook->claims |= search.order.count > 0 || search.order.abroad ||
                        reclaim_is_claimant(estate, demand);
     if (search.order.count + search.order.front_count > 0 &&
-        !fits(&search, &placement) && choose_set(&search, plan_out))
+        !fits(&search, &placement) && choose(&search, plan_out, outlook))
         return true;
     spared_ms = reclaim_order_spared_ms(&search.order);
     if (spared_ms > 0 &&

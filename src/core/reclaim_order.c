@@ -155,6 +155,15 @@ is_spared(const struct reclaim_order *order, const struct run *run)
            order->estate->now_ms < run->young_ms + order->min_run_ms;
 }
 
+/* Not this one: it is spared, or was named as the first. */
+static bool
+is_passed(const struct reclaim_order *order, const struct reclaim_rank *rank,
+          uint32_t run)
+{
+    return (run == order->first && order->round > 0) ||
+           (rank->spares && is_spared(order, &order->estate->runs[run]));
+}
+
 /* Looks up the best one; false when none is left. */
 static bool
 find_best(const struct reclaim_order *order, struct reclaim_rank *rank)
@@ -162,8 +171,8 @@ find_best(const struct reclaim_order *order, struct reclaim_rank *rank)
     const struct estate *estate = order->estate;
     const struct run *run;
 
-    while (rank->left > 0 && rank->spares &&
-           is_spared(order, &estate->runs[rank->runs[rank->left - 1]]))
+    while (rank->left > 0 &&
+           is_passed(order, rank, rank->runs[rank->left - 1]))
         rank->left--;
     if (rank->left == 0)
         return false;
@@ -398,7 +407,8 @@ reclaim_order_init(struct reclaim_order *order, struct estate *estate,
                                      .workload = workload,
                                      .demand = demand,
                                      .pool = pool,
-                                     .arena = arena };
+                                     .arena = arena,
+                                     .first = ESTATE_NONE };
     order->priority = priority != NULL ? priority->value : 0;
     order->across = priority != NULL && priority->preempt_across;
     order->min_run_ms = platform != NULL ? platform->min_run_ms : 0;
@@ -491,11 +501,18 @@ go_on(struct reclaim_order *order)
         pop(order);
 }
 
+/* Remembers the best one of a shelf that was passed. */
 static void
-name(struct reclaim_order *order, struct reclaim_victim *victim)
+bar(struct reclaim_order *order, const struct reclaim_rank *rank)
 {
-    const struct reclaim_rank *rank = &order->ranks[0];
+    if (order->round > 0 && order->barred_count < RECLAIM_BARRED_MAX)
+        order->barred[order->barred_count++] = rank->runs[rank->left - 1];
+}
 
+static void
+fill(struct reclaim_order *order, const struct reclaim_rank *rank,
+     struct reclaim_victim *victim)
+{
     *victim = (struct reclaim_victim){ .run = rank->runs[rank->left - 1],
                                        .rule = rank->rule,
                                        .over = rank->above,
@@ -508,7 +525,43 @@ name(struct reclaim_order *order, struct reclaim_victim *victim)
         order->surplus[order->surplus_count++] = victim->run;
     }
     order->round++;
+}
+
+static void
+name(struct reclaim_order *order, struct reclaim_victim *victim)
+{
+    fill(order, &order->ranks[0], victim);
     go_on(order);
+}
+
+void
+reclaim_order_first(struct reclaim_order *order, uint32_t run)
+{
+    order->first = run;
+}
+
+/* By itself, whatever is better; the ranks come up without it. */
+static bool
+name_first(struct reclaim_order *order, struct reclaim_victim *victim)
+{
+    const struct estate *estate = order->estate;
+    struct reclaim_rank rank = { .shelf = estate->runs[order->first].shelf,
+                                 .runs = &order->first,
+                                 .left = 1 };
+
+    if (rank.shelf == ESTATE_NONE)
+        return false;
+    rank.ancestor =
+        quota_ancestor(estate->world, order->demand->project,
+                       estate->runs[order->first].demand.project);
+    if (!find_rule(order, estate->runs[order->first].priority, &rank) ||
+        !find_best(order, &rank))
+        return false;
+    (void)look_over(order, &rank);
+    if (!may_release(order, &rank) || has_surplus(order, &rank))
+        return false;
+    fill(order, &rank, victim);
+    return true;
 }
 
 /* What was named makes nodes less over their guarantee, never more: whoever is
@@ -517,14 +570,22 @@ bool
 reclaim_order_next(struct reclaim_order *order,
                    struct reclaim_victim *victim_out)
 {
+    if (order->round == 0 && order->first != ESTATE_NONE)
+        return name_first(order, victim_out);
     for (;;) {
         come_up(order);
         if (order->count == 0)
             return false;
+        if (is_passed(order, &order->ranks[0],
+                      order->ranks[0].runs[order->ranks[0].left - 1])) {
+            go_on(order);
+            continue;
+        }
         if (order->ranks[0].round != order->round &&
             look_over(order, &order->ranks[0])) {
             sift_down(order, 0);
         } else if (!may_release(order, &order->ranks[0])) {
+            bar(order, &order->ranks[0]);
             pop(order); /* nor later */
         } else if (has_surplus(order, &order->ranks[0])) {
             go_on(order);

@@ -25,6 +25,7 @@ struct reclaim_front;
 /* Ancestors between which a beneficiary can have rights: platform, tenant,
  * units, project. */
 #define RECLAIM_RIGHTS_MAX 8
+#define RECLAIM_BARRED_MAX 8
 
 struct reclaim_order {
     struct estate *estate;
@@ -49,6 +50,11 @@ struct reclaim_order {
     unsigned round; /* victims that were named */
     uint32_t *surplus; /* those of them that are an instance of a gang */
     size_t surplus_count, surplus_room;
+    /* Whom the guarantees kept after others were named: the best of each of
+     * the first shelves.  Without those it might have gone. */
+    uint32_t barred[RECLAIM_BARRED_MAX];
+    size_t barred_count;
+    uint32_t first; /* is named before all others; ESTATE_NONE */
 };
 
 void reclaim_order_init(struct reclaim_order *order, struct estate *estate,
@@ -60,6 +66,8 @@ void reclaim_order_begin(struct reclaim_order *order);
 /* These runs alone, by their loan; after init in the place of begin. */
 void reclaim_order_loans(struct reclaim_order *order, const uint32_t *runs,
                          size_t count);
+/* This run, a barred one of an order before, is named first; after begin. */
+void reclaim_order_first(struct reclaim_order *order, uint32_t run);
 /* False when there is none.  The caller counts it as leaving in the estate's
  * ledger before it asks for the next. */
 bool reclaim_order_next(struct reclaim_order *order,
