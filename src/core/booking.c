@@ -381,6 +381,7 @@ booking_charge(const struct estate *estate, const struct booking_bars *bars,
         /* Booked parts never meet; of two that need one quota the first
          * goes first. */
         if (owner == NULL || world_class(world, owner->class) == NULL ||
+            booking->object.seq > promised ||
             (bars->booked != 0 && bars->booked < booking->object.seq) ||
             is_promised(world, bars->owners[i], promised))
             continue;

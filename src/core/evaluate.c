@@ -10,7 +10,28 @@
 #include "core/shortage.h"
 #include "core/timeline.h"
 
-/* What is promised now, and with the releases under way taken off it. */
+/* What goes before it: what is promised and, to nominated work, only what was
+ * promised before.  Later nominations change neither its limits nor its right,
+ * nor which bookings bar it. */
+static void
+look_back(struct look *look)
+{
+    struct estate *estate = look->estate;
+
+    look->gate->promised = &estate->promised;
+    if (look->nominated) {
+        estate_earlier(estate, look->workload->object.self, look->arena,
+                       &look->promised);
+        look->gate->promised = &look->promised;
+    }
+    look->right =
+        queue_right(estate, look->workload, look->gate->promised);
+    booking_bars(estate, look->workload, look->right, false, look->arena,
+                 &look->bars);
+}
+
+/* What is booked counts too; the same with the releases under way taken off
+ * it. */
 static void
 look_ahead(struct look *look)
 {
@@ -20,9 +41,9 @@ look_ahead(struct look *look)
     const struct object *hold = world_object(
         estate->world, world_first_child(estate->world, KIND_HOLD, self));
 
-    look->gate->promised = &estate->promised;
     if (look->nominated || look->bars.count > 0) {
-        estate_earlier(estate, self, look->arena, &look->promised);
+        if (!look->nominated)
+            ledger_copy(&look->promised, &estate->promised, look->arena);
         booking_charge(estate, &look->bars,
                        hold != NULL ? hold->seq : UINT64_MAX,
                        &look->promised);
@@ -279,9 +300,7 @@ evaluate_all(struct look *look)
 {
     struct estate *estate = look->estate;
 
-    look->right = queue_right(estate, look->workload);
-    booking_bars(estate, look->workload, look->right, false, look->arena,
-                 &look->bars);
+    look_back(look);
     look_at_bars(look);
     booking_bar(estate, &look->bars, 1);
     look_ahead(look);
@@ -608,8 +627,8 @@ evaluate_workload(struct gate *gate, struct estate *estate,
         return;
     }
     estate_own(estate, self, true);
-    look.right = evaluation_out->right = queue_right(estate, workload);
-    booking_bars(estate, workload, look.right, false, look.arena, &look.bars);
+    look_back(&look);
+    evaluation_out->right = look.right;
     look_at_bars(&look);
     booking_bar(estate, &look.bars, 1);
     look_ahead(&look);

@@ -94,7 +94,8 @@ queue_before(const struct queue_entry *a, const struct queue_entry *b)
 
 /* The memory of cards does not matter much here and is left out. */
 static enum quota_right
-right_with(const struct estate *estate, const struct workload *workload)
+right_with(const struct estate *estate, const struct workload *workload,
+           const struct ledger *promised)
 {
     const struct world *world = estate->world;
     enum quota_right best = RIGHT_BURST;
@@ -110,7 +111,7 @@ right_with(const struct estate *estate, const struct workload *workload)
 
         quota_demand(world, workload, pools[i], 0, &demand);
         demand.now_ms = estate->now_ms;
-        right = quota_right(world, &demand, &estate->promised);
+        right = quota_right(world, &demand, promised);
         if (right < best)
             best = right;
     }
@@ -119,21 +120,22 @@ right_with(const struct estate *estate, const struct workload *workload)
 
 /* The best right with any class in any pool. */
 int64_t
-queue_right(const struct estate *estate, const struct workload *workload)
+queue_right(const struct estate *estate, const struct workload *workload,
+            const struct ledger *promised)
 {
     struct ref classes[ALTERNATIVE_MAX];
     size_t count;
     enum quota_right best = RIGHT_BURST;
 
     if (workload->classes == NULL)
-        return (int64_t)right_with(estate, workload);
+        return (int64_t)right_with(estate, workload, promised);
     count = alternative_list(estate->world, workload, classes);
     for (size_t i = 0; i < count; i++) {
         struct workload copy = *workload;
         enum quota_right right;
 
         copy.class = classes[i];
-        right = right_with(estate, &copy);
+        right = right_with(estate, &copy, promised);
         if (right < best)
             best = right;
     }
@@ -150,7 +152,7 @@ look_up_right(struct estate *estate, const struct workload *workload)
     /* What is promised to itself does not stand in its way. */
     if (nominated)
         estate_own(estate, self, true);
-    right = queue_right(estate, workload);
+    right = queue_right(estate, workload, &estate->promised);
     if (nominated)
         estate_own(estate, self, false);
     return right;

@@ -123,9 +123,11 @@ bool queue_is_exact(struct queue *queue, struct ref workload);
 size_t queue_count(const struct queue *queue);
 size_t queue_group_count(const struct queue *queue);
 
-/* The right of a waiting workload in its best pool (enum quota_right). */
+/* The right of a waiting workload in its best pool (enum quota_right), with
+ * what is promised to others. */
 int64_t queue_right(const struct estate *estate,
-                    const struct workload *workload);
+                    const struct workload *workload,
+                    const struct ledger *promised);
 /* Does a go before b? */
 bool queue_before(const struct queue_entry *a, const struct queue_entry *b);
 /* The entry of a waiting workload, for rank and explanation. */

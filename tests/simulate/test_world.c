@@ -41,12 +41,41 @@ seed_step(struct play *play, uint64_t seed, int step)
         (void)next(play);
 }
 
+/* SIMULATE_TELL: what is decided about whom. */
+static void
+tell(struct scene *scene, const struct changes *changes)
+{
+    struct schedule_decision last = schedule_last(scene->scheduler);
+
+    print_message("  %s", schedule_what_text(last.what));
+    for (size_t i = 0; i < changes->count; i++) {
+        const struct change *change = &changes->list[i];
+        const struct object *old = world_object(changes->world, change->ref);
+        const struct workload *workload = change->image;
+
+        if (change->ref.kind == KIND_WORKLOAD && change->op == CHANGE_PUT)
+            print_message(" | %s %s: %s", workload->object.name,
+                          schema_field(KIND_WORKLOAD, "state")
+                              ->names[workload->state],
+                          workload->reason_text);
+        else if (change->ref.kind == KIND_HOLD && change->op == CHANGE_PUT)
+            print_message(" | card %u held",
+                          ((const struct hold *)change->image)->card.index);
+        else if (change->ref.kind == KIND_HOLD && old != NULL)
+            print_message(" | hold of card %u ends",
+                          ((const struct hold *)(const void *)old)->card.index);
+    }
+    print_message("\n");
+}
+
 static void
 act(struct play *play, uint64_t seed, int steps, bool forgetful)
 {
     const char *keep = getenv("SIMULATE_KEEP");
 
     build(play, seed);
+    if (getenv("SIMULATE_TELL") != NULL)
+        play->scene.on_decision = tell;
     if (seed >= ASKED)
         command_setup(play);
     play->forgetful = forgetful;
@@ -54,6 +83,8 @@ act(struct play *play, uint64_t seed, int steps, bool forgetful)
         if (!is_kept(keep, step))
             continue;
         seed_step(play, seed, step);
+        if (play->scene.on_decision == tell)
+            print_message("step %d\n", step);
         something(play);
         if (seed >= ASKED) {
             command(play);
@@ -144,7 +175,13 @@ static void
 invariants_hold_through_random_histories(void **state)
 {
     /* Some of them have found faults. */
-    static const uint64_t seeds[] = { 1, 100, 120, 127, 136, 200, 201 };
+    static const struct {
+        uint64_t seed;
+        int steps;
+    } seeds[] = { { 1, STEPS },   { 100, STEPS }, { 120, STEPS },
+                  { 127, STEPS }, { 136, STEPS }, { 200, STEPS },
+                  { 201, STEPS }, { 4, 60 },      { 5, 2500 },
+                  { 1015, 500 } };
     struct play *play = memory_new(1, sizeof(*play));
     const char *seed = getenv("SIMULATE_SEED");
     const char *steps = getenv("SIMULATE_STEPS");
@@ -159,7 +196,7 @@ invariants_hold_through_random_histories(void **state)
         return;
     }
     for (size_t i = 0; i < sizeof(seeds) / sizeof(seeds[0]); i++) {
-        act(play, seeds[i], STEPS, false);
+        act(play, seeds[i].seed, seeds[i].steps, false);
         scene_teardown(&play->scene);
     }
     show(play);
