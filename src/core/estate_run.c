@@ -236,6 +236,7 @@ derive_instance(struct estate *estate, struct run *run,
     if (is_stuck(instance)) {
         /* nor would its workload be over */
         run->demand.of[DIMENSION_WORKLOADS] = 0;
+        add_bindings(estate, instance, &demand, run, true, site);
         return false;
     }
     if (site != ESTATE_NONE && !is_extra(workload, instance)) {
@@ -529,11 +530,21 @@ uses_more(const struct run *old, const struct run *new)
     return false;
 }
 
+/* Was it to give back and does not: the guarantees around it may let others go
+ * in its place. */
+static bool
+is_put_off(const struct run *old, const struct run *new)
+{
+    return old->gives_back && new->stays == old->stays &&
+           new->charged != old->charged;
+}
+
 /* Could it be a victim where it could not before, or make others one? */
 static bool
 is_more(const struct run *old, const struct run *new)
 {
-    if (has_started(old, new) || new->surplus_count > old->surplus_count)
+    if (has_started(old, new) || new->surplus_count > old->surplus_count ||
+        is_put_off(old, new))
         return true;
     return new->count > 0 &&
            (uses_more(old, new) || (old->fixed && !new->fixed) ||
@@ -574,7 +585,8 @@ tell(struct estate *estate, struct ref tenant, const struct run *old,
     struct estate_news *news = &estate->news;
     bool nominated = new->promised && !old->promised;
     bool started = has_started(old, new) || (!new->fixed && old->fixed) ||
-                   new->surplus_count > old->surplus_count;
+                   new->surplus_count > old->surplus_count ||
+                   is_put_off(old, new);
 
     if (is_same(old, new))
         return;
