@@ -105,7 +105,8 @@ struct asker {
     int64_t now_ms;
     int64_t right, priority;
     bool across;
-    int64_t end_ms;     /* if it started now */
+    bool borrows;       /* what a reservation that is open lends */
+    int64_t end_ms;     /* if it started then */
     int64_t lend_to_ms; /* nothing that begins before lends to it */
     uint64_t booked;    /* seq of its own booking, 0: none */
 };
@@ -123,7 +124,7 @@ rank_of(const struct world *world, const struct workload *workload,
 
 static struct asker
 asker_of(const struct estate *estate, const struct workload *workload,
-         int64_t right, bool later)
+         int64_t right, enum booking_when when)
 {
     const struct world *world = estate->world;
     const struct booking *own = first_of(world, workload->object.self);
@@ -131,15 +132,23 @@ asker_of(const struct estate *estate, const struct workload *workload,
                            .workload = workload,
                            .now_ms = estate->now_ms,
                            .right = right,
+                           .borrows = when != BOOKING_SOON &&
+                                      workload->preemptible &&
+                                      right == RIGHT_BURST,
                            .end_ms = TIMELINE_OPEN,
                            .lend_to_ms = TIMELINE_NEVER };
     int64_t least = platform_of(world)->min_run_ms;
 
     rank_of(world, workload, &asker.priority, &asker.across);
     asker.booked = own != NULL ? own->object.seq : 0;
-    if (later)
+    if (when == BOOKING_LATER)
         return asker;
-    asker.end_ms = booking_end_ms(world, workload, estate->now_ms);
+    asker.end_ms = booking_end_ms(
+        world, workload,
+        estate->now_ms +
+            (when == BOOKING_SOON ? reservation_lead_ms(world) : 0));
+    if (when == BOOKING_SOON)
+        return asker;
     if (least < BOOKING_SLACK_MS)
         least = BOOKING_SLACK_MS;
     if (workload->preemptible && right == RIGHT_BURST)
@@ -237,8 +246,7 @@ static bool
 reservation_bars(const struct asker *asker,
                  const struct reservation *reservation)
 {
-    bool lends = reservation->lend && asker->workload->preemptible &&
-                 asker->right == RIGHT_BURST;
+    bool lends = reservation->lend && asker->borrows;
 
     if (is_for_asker(asker, reservation))
         return false;
@@ -287,7 +295,7 @@ is_barred(const struct estate *estate, const struct asker *asker,
 
 void
 booking_bars(const struct estate *estate, const struct workload *workload,
-             int64_t right, bool later, struct arena *arena,
+             int64_t right, enum booking_when when, struct arena *arena,
              struct booking_bars *bars_out)
 {
     const struct world *world = estate->world;
@@ -297,7 +305,7 @@ booking_bars(const struct estate *estate, const struct workload *workload,
     *bars_out = (struct booking_bars){ .next_ms = TIMELINE_NEVER };
     if (room == 0)
         return;
-    asker = asker_of(estate, workload, right, later);
+    asker = asker_of(estate, workload, right, when);
     bars_out->booked = asker.booked;
     bars_out->owners = arena_alloc(arena, room * sizeof(struct ref));
     world_each(world, KIND_BOOKING, ref) {
@@ -308,27 +316,6 @@ booking_bars(const struct estate *estate, const struct workload *workload,
                       bars_out))
             bars_out->owners[bars_out->count++] = owner;
     }
-}
-
-/* A booked part is as if it were held by nobody: less of what is held counts
- * as the asker's own. */
-static void
-bar_part(struct estate *estate, const struct workload *owner,
-         const struct booking *booking, bool first, int sign)
-{
-    uint32_t number = estate_part(estate, booking->card);
-    struct part *part;
-
-    if (ref_is_none(booking->card) || number == ESTATE_NONE)
-        return;
-    part = &estate->parts[number];
-    estate_trial(estate, part->site);
-    part->own_milli -= sign * booking->milli;
-    part->own_memory_mib -= sign * booking->memory_mib;
-    if (!first || owner == NULL)
-        return;
-    estate->sites[part->site].own_cpu -= sign * owner->cpu_milli;
-    estate->sites[part->site].own_memory -= sign * owner->memory_mib;
 }
 
 /* Cards of one instance of a workload. */
@@ -343,6 +330,93 @@ cards_of(const struct world *world, const struct workload *workload)
                : 1;
 }
 
+/* What an owner has of a card, and how many instances on its node. */
+struct beside {
+    int64_t milli, memory_mib, instances;
+};
+
+static void
+add_beside(const struct estate *estate, struct ref card, struct ref other,
+           int64_t milli, int64_t memory_mib, bool first,
+           struct beside *beside)
+{
+    uint32_t a = estate_part(estate, card), b = estate_part(estate, other);
+
+    if (ref_equal(card, other)) {
+        beside->milli += milli;
+        beside->memory_mib += memory_mib;
+    }
+    beside->instances += first && a != ESTATE_NONE && b != ESTATE_NONE &&
+                         estate->parts[a].site == estate->parts[b].site;
+}
+
+/* What its bookings before this one took, and what is held for it: when it is
+ * nominated, what is held is out of the estate already. */
+static void
+look_beside(const struct estate *estate, struct ref owner,
+            const struct booking *booking, int64_t count,
+            struct beside *booked, struct beside *held)
+{
+    const struct world *world = estate->world;
+    int64_t number = 0;
+
+    world_each_child(world, KIND_BOOKING, owner, ref) {
+        const struct booking *other = world_booking(world, ref);
+
+        if (other == booking)
+            break;
+        add_beside(estate, booking->card, other->card, other->milli,
+                   other->memory_mib, number++ % count == 0, booked);
+    }
+    number = 0;
+    world_each_child(world, KIND_HOLD, owner, ref) {
+        const struct hold *hold = world_hold(world, ref);
+
+        add_beside(estate, booking->card, hold->card, hold->milli,
+                   hold->memory_mib, number++ % count == 0, held);
+    }
+}
+
+/* How much of what is booked is not held. */
+static int64_t
+not_held(int64_t amount, int64_t before, int64_t held)
+{
+    int64_t left = before > held ? amount : amount + before - held;
+
+    return left > 0 ? left : 0;
+}
+
+/* A booked part is as if it were held by nobody: less of what is held counts
+ * as the asker's own. */
+static void
+bar_part(struct estate *estate, struct ref owner_ref,
+         const struct booking *booking, bool first, int64_t count, int sign)
+{
+    const struct workload *owner = world_workload(estate->world, owner_ref);
+    uint32_t number = estate_part(estate, booking->card);
+    struct beside booked = { 0 }, held = { 0 };
+    struct part *part;
+    int64_t instances;
+
+    if (ref_is_none(booking->card) || number == ESTATE_NONE)
+        return;
+    if (!ref_is_none(world_first_child(estate->world, KIND_HOLD, owner_ref)))
+        look_beside(estate, owner_ref, booking, count, &booked, &held);
+    part = &estate->parts[number];
+    estate_trial(estate, part->site);
+    part->own_milli -=
+        sign * not_held(booking->milli, booked.milli, held.milli);
+    part->own_memory_mib -=
+        sign * not_held(booking->memory_mib, booked.memory_mib,
+                        held.memory_mib);
+    if (!first || owner == NULL)
+        return;
+    instances = not_held(1, booked.instances, held.instances);
+    estate->sites[part->site].own_cpu -= sign * instances * owner->cpu_milli;
+    estate->sites[part->site].own_memory -=
+        sign * instances * owner->memory_mib;
+}
+
 void
 booking_bar(struct estate *estate, const struct booking_bars *bars, int sign)
 {
@@ -352,8 +426,9 @@ booking_bar(struct estate *estate, const struct booking_bars *bars, int sign)
         int64_t count = cards_of(estate->world, owner), number = 0;
 
         world_each_child(estate->world, KIND_BOOKING, bars->owners[i], ref)
-            bar_part(estate, owner, world_booking(estate->world, ref),
-                     number++ % count == 0, sign);
+            bar_part(estate, bars->owners[i],
+                     world_booking(estate->world, ref),
+                     number++ % count == 0, count, sign);
     }
 }
 
@@ -430,7 +505,7 @@ booking_displaced(const struct estate *estate,
 
     if (world_count(estate->world, KIND_BOOKING) == 0)
         return 0;
-    asker = asker_of(estate, workload, right, false);
+    asker = asker_of(estate, workload, right, BOOKING_NOW);
     for (size_t i = 0; i < placement->count; i++)
         for (size_t k = 0; k < placement->seats[i].part_count; k++)
             count = displaced_on(

@@ -68,11 +68,16 @@ struct booking_bars {
 int64_t booking_right(const struct estate *estate,
                       const struct workload *workload,
                       const struct booking *booking);
-/* right: of the queue (core/quota.h).  later: for a start at any time, not
- * now: then no end and no loan helps. */
+/* When is it to start?  Soon: when what is being stopped, or what it would
+ * stop, has given back; it ends later by that, and nothing is lent to it: by
+ * then it may be within its guarantee, to whom nobody lends.  Later: at any
+ * time, so its end does not help either. */
+enum booking_when { BOOKING_NOW, BOOKING_SOON, BOOKING_LATER };
+/* right: of the queue (core/quota.h). */
 void booking_bars(const struct estate *estate,
-                  const struct workload *workload, int64_t right, bool later,
-                  struct arena *arena, struct booking_bars *bars_out);
+                  const struct workload *workload, int64_t right,
+                  enum booking_when when, struct arena *arena,
+                  struct booking_bars *bars_out);
 /* Takes the booked parts out of the estate (sign 1), or puts them back: a
  * trial. */
 void booking_bar(struct estate *estate, const struct booking_bars *bars,

@@ -26,8 +26,8 @@ look_back(struct look *look)
     }
     look->right =
         queue_right(estate, look->workload, look->gate->promised);
-    booking_bars(estate, look->workload, look->right, false, look->arena,
-                 &look->bars);
+    booking_bars(estate, look->workload, look->right, BOOKING_NOW,
+                 look->arena, &look->bars);
 }
 
 /* What is booked counts too; the same with the releases under way taken off
@@ -211,24 +211,69 @@ wait_nominated(struct look *look, const struct placement *placement,
                    "%s", workload->reason_text);
 }
 
+/* Turns to the bookings that bar it when it does not start now (on), or back.
+ * What is nominated has to stand until it starts. */
+static void
+turn_to_soon(struct look *look, struct booking_bars *other, bool on)
+{
+    struct booking_bars bars = look->bars;
+
+    if (on)
+        booking_bars(look->estate, look->workload, look->right, BOOKING_SOON,
+                     look->arena, other);
+    booking_bar(look->estate, &look->bars, -1);
+    look->bars = *other;
+    *other = bars;
+    booking_bar(look->estate, &look->bars, 1);
+}
+
+struct option *
+evaluate_nominee(struct look *look, struct placement *placement)
+{
+    struct booking_bars bars;
+    struct option *option;
+
+    turn_to_soon(look, &bars, true);
+    option = evaluate_soon(look, placement);
+    turn_to_soon(look, &bars, false);
+    return option != NULL && option->demand.of[DIMENSION_CARDS] > 0 ? option
+                                                                    : NULL;
+}
+
+/* A claimant gets what is under way held, and so does work whose cards have to
+ * be cut. */
+static bool
+nominate_soon(struct look *look, struct evaluation *evaluation)
+{
+    struct placement placement;
+    const struct option *option = evaluate_nominee(look, &placement);
+    bool cut;
+
+    if (option == NULL)
+        return false;
+    cut = cut_is_due(look->estate, option->request.class, &placement);
+    if (!(option->open && cut) &&
+        !reclaim_is_claimant(look->estate, &option->demand))
+        return false;
+    evaluation->act = ACT_NOMINATE;
+    evaluation->demand = option->demand;
+    evaluation->request = option->request;
+    evaluation->plan =
+        (struct reclaim_plan){ .placement = placement, .cut = cut };
+    return true;
+}
+
 /* Waits for what is under way; a claimant gets it held. */
 static void
 wait_soon(struct look *look, struct option *option,
           const struct placement *placement, struct evaluation *evaluation)
 {
     const struct workload *workload = look->workload;
-    bool cut = cut_is_due(look->estate, option->request.class, placement);
 
+    if (!look->nominated && nominate_soon(look, evaluation))
+        return;
     evaluation->demand = option->demand;
     evaluation->request = option->request;
-    if (!look->nominated && evaluation->demand.of[DIMENSION_CARDS] > 0 &&
-        ((option->open && cut) ||
-         reclaim_is_claimant(look->estate, &option->demand))) {
-        evaluation->act = ACT_NOMINATE;
-        evaluation->plan =
-            (struct reclaim_plan){ .placement = *placement, .cut = cut };
-        return;
-    }
     if (look->nominated && workload->reason == REASON_RECLAIMING) {
         wait_nominated(look, placement, evaluation);
         return;
@@ -247,7 +292,11 @@ wait_soon(struct look *look, struct option *option,
 static bool
 find_victims(struct look *look, struct evaluation *evaluation)
 {
-    for (size_t i = 0; i < look->count; i++) {
+    struct booking_bars bars;
+    bool found = false;
+
+    turn_to_soon(look, &bars, true);
+    for (size_t i = 0; i < look->count && !found; i++) {
         struct option *option = &look->options[i];
 
         /* A pool that is closed for good was never asked for. */
@@ -262,9 +311,10 @@ find_victims(struct look *look, struct evaluation *evaluation)
         evaluation->act = ACT_NOMINATE;
         evaluation->demand = option->demand;
         evaluation->request = option->request;
-        return true;
+        found = true;
     }
-    return false;
+    turn_to_soon(look, &bars, false);
+    return found;
 }
 
 /* Time alone will have something else to say then. */
@@ -419,8 +469,8 @@ consider_booking(struct look *look, struct evaluation *evaluation)
     /* When it could start depends on all that runs. */
     look->outlook->abroad = look->outlook->change = look->outlook->kin = true;
     booking_bar(estate, &look->bars, -1);
-    booking_bars(estate, look->workload, look->right, true, look->arena,
-                 &others);
+    booking_bars(estate, look->workload, look->right, BOOKING_LATER,
+                 look->arena, &others);
     booking_bar(estate, &others, 1);
     if (find_booking(look, evaluation) &&
         !(look->booked && evaluation->booking.placement.count == 0))

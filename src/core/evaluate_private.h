@@ -48,6 +48,10 @@ void evaluate_all(struct look *look);
 bool evaluate_now(struct look *look, struct evaluation *evaluation);
 /* Will there be a place when everything under way has given back? */
 struct option *evaluate_soon(struct look *look, struct placement *placement);
+/* The same for a nomination, which has to stand whatever else its right and its
+ * end are when it starts. */
+struct option *evaluate_nominee(struct look *look,
+                                struct placement *placement);
 
 /* A nomination moves to work that could preempt the nominee
  * (evaluate_transfer.c). */

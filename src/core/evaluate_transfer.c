@@ -34,8 +34,7 @@ try_from(struct look *look, struct ref nominee,
     evaluate_all(look);
     if (evaluate_now(look, evaluation)) {
         found = true;
-    } else if ((option = evaluate_soon(look, &placement)) != NULL &&
-               option->demand.of[DIMENSION_CARDS] > 0) {
+    } else if ((option = evaluate_nominee(look, &placement)) != NULL) {
         evaluation->act = ACT_NOMINATE;
         evaluation->demand = option->demand;
         evaluation->request = option->request;

@@ -215,7 +215,7 @@ find_place(struct estate *estate, const struct workload *one,
     struct place_tally tally;
     bool found;
 
-    booking_bars(estate, one, RIGHT_BURST, false, arena, &bars);
+    booking_bars(estate, one, RIGHT_BURST, BOOKING_NOW, arena, &bars);
     booking_bar(estate, &bars, 1);
     found = place_find(estate, request, PLACE_NOW, arena, &growth->placement,
                        &tally);

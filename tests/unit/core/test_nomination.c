@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/unit/core/scene.h"
 
+#include "core/booking.h"
+
 /* Nobody makes room in vain: who is named helps, and who is nominated starts. */
 
 struct stage {
@@ -44,6 +46,7 @@ what_is_stuck_is_no_victim(void **state)
 
     (void)state;
     stage_setup(&s, 1);
+    (void)scene_quota(&s.scene, s.a, DIMENSION_CARDS, 0, CARDS(8));
     stuck = scene_running(&s.scene, job(s.pa, s.one, s.low));
     scene_exit(&s.scene, stuck, 1);
     scene_wait(&s.scene, 300001); /* hold_ms of the scene, and one */
@@ -87,12 +90,102 @@ a_useless_victim_keeps_nobody_who_helps(void **state)
     scene_teardown(&s.scene);
 }
 
+/* Books a card for a workload, without a time. */
+static void
+book(struct stage *s, struct ref workload, struct ref card, int64_t milli)
+{
+    struct changes *changes = scene_begin(&s->scene);
+    struct booking *booking =
+        change_create(changes, KIND_BOOKING, workload, "");
+
+    booking->pool = s->pool;
+    booking->card = card;
+    booking->milli = milli;
+    scene_apply(&s->scene, changes);
+}
+
+/* Beside its own low work a's urgent work is burst and could borrow the card
+ * that is booked for b.  In its place it would be within the guarantee, to
+ * whom nobody lends: the low work would go in vain. */
+static void
+nobody_goes_for_a_loan_that_ends_with_it(void **state)
+{
+    struct stage s;
+    struct ref low, booked, urgent;
+
+    (void)state;
+    stage_setup(&s, 1);
+    (void)scene_quota(&s.scene, s.a, DIMENSION_CARDS, CARDS(1), CARDS(8));
+    (void)scene_quota(&s.scene, s.b, DIMENSION_CARDS, CARDS(1), CARDS(8));
+    low = scene_running(&s.scene, job(s.pa, s.one, s.low));
+    booked = scene_submit(&s.scene, job(s.pb, s.one, s.low));
+    scene_run(&s.scene);
+    book(&s, booked, scene_card_of(&s.scene, s.node, 0), 1000);
+    urgent = scene_submit(&s.scene, job(s.pa, s.one, s.high));
+    scene_run(&s.scene);
+    assert_int_equal(s.scene.nominated, 0);
+    assert_int_equal(scene_state(&s.scene, low), WORKLOAD_RUNNING);
+    assert_true(lifecycle_is_waiting(scene_state(&s.scene, urgent)));
+    scene_teardown(&s.scene);
+}
+
+static void
+hold(struct stage *s, struct ref workload, struct ref card, int64_t milli)
+{
+    struct changes *changes = scene_begin(&s->scene);
+    struct hold *held = change_create(changes, KIND_HOLD, workload, "");
+
+    held->card = card;
+    held->milli = milli;
+    held->expires_ms = s->scene.now_ms + 60000;
+    scene_apply(&s->scene, changes);
+}
+
+/* 300 of the card are booked, then 300 are held for the same workload: it is
+ * in the way of others with 300.  Of 500 booked 200 more are. */
+static void
+what_is_booked_and_held_counts_once(void **state)
+{
+    struct booking_bars bars = { .count = 1 };
+    scoped_arena arena = arena_new();
+    struct estate *estate;
+    struct stage s;
+    struct ref owner, card;
+    uint32_t part;
+
+    (void)state;
+    stage_setup(&s, 1);
+    card = scene_card_of(&s.scene, s.node, 0);
+    owner = scene_submit(
+        &s.scene, job(s.pa, scene_share(&s.scene, "share", 300, 1000), s.low));
+    bars.owners = &owner;
+    book(&s, owner, card, 300);
+    hold(&s, owner, card, 300);
+    estate = estate_new(arena, s.scene.world, s.scene.now_ms);
+    part = estate_part(estate, card);
+    booking_bar(estate, &bars, 1);
+    assert_int_equal(estate->parts[part].own_milli, 0);
+    assert_int_equal(estate->sites[estate->parts[part].site].own_cpu, 0);
+    booking_bar(estate, &bars, -1);
+    book(&s, owner, card, 200);
+    estate = estate_new(arena, s.scene.world, s.scene.now_ms);
+    booking_bar(estate, &bars, 1);
+    assert_int_equal(estate->parts[part].own_milli, -200);
+    assert_int_equal(estate->sites[estate->parts[part].site].own_cpu, -1000);
+    booking_bar(estate, &bars, -1);
+    assert_int_equal(estate->parts[part].own_milli, 0);
+    assert_int_equal(estate->sites[estate->parts[part].site].own_cpu, 0);
+    scene_teardown(&s.scene);
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_stuck_is_no_victim),
         cmocka_unit_test(a_useless_victim_keeps_nobody_who_helps),
+        cmocka_unit_test(nobody_goes_for_a_loan_that_ends_with_it),
+        cmocka_unit_test(what_is_booked_and_held_counts_once),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
