@@ -83,6 +83,8 @@ cut_filter(const struct part *part, const struct place_request *request,
 
     if (!is_on(part))
         return filter_whole(part, when);
+    if (part->cut.held_whole > part->cut.own_whole)
+        return FILTER_HELD; /* it is to be whole for others */
     if (when == PLACE_NOW && !part->cut.on)
         return FILTER_CUT;
     if (!card->tenants && layout.count > 0 &&

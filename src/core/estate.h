@@ -28,6 +28,8 @@ struct cut {
     struct layout used; /* bound slices, and dirty ones */
     struct layout held, leaving;
     struct layout gain, own; /* trials */
+    int64_t held_whole; /* holds of the card, or of a share of it: not slices */
+    int64_t own_whole;  /* trial: of these */
 };
 
 /* One card. */

@@ -42,6 +42,7 @@ derive_holds(const struct estate *estate, struct site *site,
         part->hold_tenant = world_object(world, ref)->scope;
         estate_cut_add(part, &part->cut.held, world_hold(world, ref)->slice,
                        1);
+        part->cut.held_whole += world_hold(world, ref)->slice[0] == '\0';
         if (workload == NULL)
             continue;
         for (size_t i = 0; count > 1 && i < number; i++)

@@ -80,6 +80,7 @@ estate_own(struct estate *estate, struct ref ref, bool on)
         part->own_milli += sign * hold->milli;
         part->own_memory_mib += sign * hold->memory_mib;
         estate_cut_add(part, &part->cut.own, hold->slice, (int)sign);
+        part->cut.own_whole += hold->slice[0] == '\0' ? sign : 0;
         if (number++ % count != 0 || workload == NULL)
             continue;
         site = &estate->sites[part->site];

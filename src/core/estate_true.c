@@ -22,6 +22,7 @@ static bool
 same_cut(const struct cut *a, const struct cut *b)
 {
     return a->card == b->card && a->on == b->on &&
+           a->held_whole == b->held_whole && a->own_whole == b->own_whole &&
            same_layout(&a->used, &b->used) &&
            same_layout(&a->held, &b->held) &&
            same_layout(&a->leaving, &b->leaving) &&

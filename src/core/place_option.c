@@ -179,6 +179,8 @@ filter_part(const struct estate *estate, const struct part *part,
         return FILTER_USED;
     if (part->cut.on && when == PLACE_NOW)
         return FILTER_CUT;
+    if (part->cut.held.count > part->cut.own.count)
+        return FILTER_HELD; /* it is to be cut for others */
     return filter_room(part, request, when);
 }
 
