@@ -216,7 +216,7 @@ trial_starts_with(struct trial *trial, struct estate *estate,
         struct demand demand;
 
         if (!gate_check_pool(&gate, workload, pools[i], &demand, &closed)) {
-            if (!said)
+            if (!said && (i == 0 || gate_is_nearer(&closed, verdict)))
                 *verdict = closed;
             continue;
         }
@@ -293,6 +293,23 @@ trial_raise(struct trial *trial, const struct verdict *verdict, json_t *list)
     return true;
 }
 
+/* Shares of the class that one card holds. */
+static int64_t
+shares_for(const struct class *class)
+{
+    return class->form == FORM_WHOLE ? 1 : 1000 / class->milli;
+}
+
+/* Memory of a card for all of them. */
+static int64_t
+memory_for(const struct class *class)
+{
+    int64_t memory_mib = class->memory_mib * shares_for(class);
+
+    return class->min_memory_mib > memory_mib ? class->min_memory_mib
+                                              : memory_mib;
+}
+
 /* Puts a node with such cards into the pool. */
 static void
 trial_add_cards(struct trial *trial, const struct spot *spot, int64_t cards,
@@ -326,9 +343,7 @@ trial_add_cards(struct trial *trial, const struct spot *spot, int64_t cards,
         memcpy(card->vendor, class->vendor, sizeof(card->vendor));
         memcpy(card->model, class->model, sizeof(card->model));
         card->health = HEALTH_HEALTHY;
-        card->memory_mib = class->min_memory_mib > class->memory_mib
-                               ? class->min_memory_mib
-                               : class->memory_mib;
+        card->memory_mib = memory_for(class);
         buffer_clear(&facts);
         require_fulfil(list, needs, &facts, card);
     }
@@ -341,11 +356,10 @@ trial_add_cards(struct trial *trial, const struct spot *spot, int64_t cards,
 static int64_t
 cards_for(const struct class *class, int64_t instances)
 {
-    int64_t per_card;
+    int64_t per_card = shares_for(class);
 
     if (class->form == FORM_WHOLE)
         return class->count * instances;
-    per_card = 1000 / class->milli;
     return (instances + per_card - 1) / per_card;
 }
 

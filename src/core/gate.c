@@ -477,6 +477,12 @@ distance(const struct verdict *verdict)
     return verdict->reason == REASON_LIMIT_NEVER ? 1 : 2;
 }
 
+bool
+gate_is_nearer(const struct verdict *a, const struct verdict *b)
+{
+    return distance(a) < distance(b);
+}
+
 /* With the one class that it has. */
 static bool
 check_all_pools(struct gate *gate, const struct workload *workload,
@@ -495,7 +501,7 @@ check_all_pools(struct gate *gate, const struct workload *workload,
     for (size_t i = 0; i < count; i++) {
         if (gate_check_pool(gate, workload, pools[i], &demand, &verdict))
             return true;
-        if (i == 0 || distance(&verdict) < distance(&best))
+        if (i == 0 || gate_is_nearer(&verdict, &best))
             best = verdict;
     }
     *verdict_out = best;

@@ -46,6 +46,9 @@ bool gate_check_policy(const struct gate *gate,
 bool gate_check_pool(struct gate *gate, const struct workload *workload,
                      struct ref pool, struct demand *demand_out,
                      struct verdict *verdict_out);
+/* Is it closer to a start?  Not now is closer than never, a limit closer than a
+ * shape. */
+bool gate_is_nearer(const struct verdict *a, const struct verdict *b);
 /* Both, over all its classes and pools: true when it passes with one at least.
  * Else the verdict of the pool that comes closest, of each class. */
 bool gate_check(struct gate *gate, const struct workload *workload,
