@@ -183,11 +183,13 @@ test-audit: all $(FORGER) $(AUDIT)
 	@tools/run-unit $(AUDIT)
 	@BUILD=$(BUILD) tools/run-stories tests/stories/audit
 endif
-# 200,000 random steps (STEPS); 10 million in soak-simulate.
+# 200,000 random steps (STEPS); 10 million in soak-simulate, where the whole
+# world is recounted after every 20th set (SAMPLE): build it with BUILD=release.
 test-simulate: $(OUT)/tests/simulate/test_world
 	@BUILD=$(BUILD) tests/simulate/run
 soak-simulate: $(OUT)/tests/simulate/test_world
-	@BUILD=$(BUILD) STEPS=$${STEPS:-10000000} tests/simulate/run
+	@BUILD=$(BUILD) STEPS=$${STEPS:-10000000} \
+		SIMULATE_SAMPLE=$${SAMPLE:-20} tests/simulate/run
 test-simulate-mutants:
 	@tests/simulate/mutants
 hostile: all $(HOSTILE)

@@ -24,7 +24,8 @@
 #define TENANTS 3
 #define PROJECTS 5
 #define NODES 4
-#define CLASSES 6
+#define CLASSES 6 /* and those of slices */
+#define CUT 2000  /* seeds from then on: cards are cut, work requires drivers */
 #define WORK_MAX 40
 #define NAMES_MAX 64 /* of an enum */
 #define SORTS_MAX 16 /* of commands */
@@ -35,7 +36,8 @@ struct play {
     const uint8_t *dice, *dice_end; /* of an input, in place of the seed's */
     uint64_t digest; /* of all decisions */
     bool forgetful;  /* a new scheduler before each pass */
-    struct ref pools[2], nodes[NODES], classes[CLASSES], priorities[3];
+    struct ref pools[2], nodes[NODES], classes[CLASSES + 3], priorities[3];
+    int class_count;
     struct ref tenants[TENANTS], projects[PROJECTS], quotas[16];
     size_t quota_count;
     struct actor people[1 + TENANTS]; /* commands.h: who asks */
@@ -48,7 +50,7 @@ struct play {
         int64_t assigned, nominated, victims, grown, shrunk;
         int64_t expired, stopped, served, edits,
             refused_edits, lost, back, failed_starts, explained, verified,
-            promised;
+            promised, races, permuted;
         int64_t allowed[SORTS_MAX], refused[SORTS_MAX];
     } hits; /* over all seeds */
 };
@@ -124,6 +126,27 @@ build_estate(struct play *play)
     play->priorities[2] = scene_priority(scene, "high", 9);
 }
 
+/* Slices of the 80 GB cards; half of the nodes have an older driver. */
+static inline void
+build_cut(struct play *play)
+{
+    struct scene *scene = &play->scene;
+
+    play->classes[CLASSES] = scene_slice(scene, "any.1g", "1g.10gb", 142);
+    play->classes[CLASSES + 1] = scene_slice(scene, "any.3g", "3g.40gb", 428);
+    play->classes[CLASSES + 2] = scene_slice(scene, "any.2g", "2g.20gb", 285);
+    play->class_count = CLASSES + 3;
+    for (int i = 0; i < NODES; i++)
+        for (int k = 0; k < 4; k++) {
+            struct ref ref = scene_card_of(scene, play->nodes[i], k);
+            scene_edit(scene, changes, card, ref);
+
+            (void)snprintf(card->driver, sizeof(card->driver), "%s",
+                           i % 2 == 0 ? "550.54" : "535.10");
+            scene_apply(scene, changes);
+        }
+}
+
 static inline void
 build_tenants(struct play *play)
 {
@@ -180,6 +203,9 @@ build(struct play *play, uint64_t seed)
     scene_setup(&play->scene);
     build_estate(play);
     build_tenants(play);
+    play->class_count = CLASSES;
+    if (seed >= CUT)
+        build_cut(play);
     changes = scene_begin(&play->scene);
     platform = change_update(changes, play->scene.platform);
     play_platform(platform);
@@ -266,6 +292,7 @@ static inline void
 submit(struct play *play)
 {
     struct job job = { 0 };
+    struct verdict verdict;
     struct ref classes[2];
     char name[16];
 
@@ -274,7 +301,7 @@ submit(struct play *play)
     (void)snprintf(name, sizeof(name), "w%d", play->number++);
     job.name = name;
     job.project = play->projects[below(play, PROJECTS)];
-    job.class = play->classes[below(play, CLASSES)];
+    job.class = play->classes[below(play, play->class_count)];
     job.priority = play->priorities[below(play, 3)];
     job.instances = chance(play, 25) ? 1 + below(play, 5) : 1;
     job.kind = below(play, 3);
@@ -286,7 +313,7 @@ submit(struct play *play)
     job.pool = chance(play, 20) ? play->pools[below(play, 2)]
                                 : (struct ref){ 0 };
     classes[0] = job.class;
-    classes[1] = play->classes[below(play, CLASSES)];
+    classes[1] = play->classes[below(play, play->class_count)];
     if (chance(play, 20) && !ref_equal(classes[0], classes[1])) {
         job.classes = classes;
         job.class_count = 2;
@@ -295,13 +322,19 @@ submit(struct play *play)
         is_gone(play, job.priority) || is_gone(play, job.pool) ||
         (job.class_count > 0 && is_gone(play, classes[1])))
         return;
+    if (play->class_count > CLASSES && play->number % 7 == 0)
+        job.spec = "{\"command\":[\"x\"],\"requires\":{\"driver\":\"540\"}}";
     if (play->number % 9 == 0)
         job.spec = "{\"command\":[\"x\"],\"spread\":{\"level\":\"node\","
                    "\"most\":2}}";
     if (chance(play, 20))
         job.instances_max = job.instances + 1 + below(play, 4);
-    if (scene_try(&play->scene, job).state == WORKLOAD_REJECTED)
-        return; /* refused at once: leaves no object */
+    verdict = scene_try(&play->scene, job);
+    if (verdict.state == WORKLOAD_REJECTED) { /* it leaves no object */
+        play->hits.state[WORKLOAD_REJECTED]++;
+        play->hits.reason[verdict.reason]++;
+        return;
+    }
     (void)scene_submit(&play->scene, job);
 }
 
@@ -440,6 +473,19 @@ hold_or_release(struct play *play)
     scene_apply(&play->scene, changes);
 }
 
+/* Is there nothing but cards that it lacks?  Then cards must help: their lack is
+ * what its reason says.  Kept apart it needs nodes too, and cards for slices
+ * are not added in what-if. */
+static inline bool
+lacks_cards(const struct play *play, const struct workload *workload)
+{
+    return (workload->reason == REASON_CAPACITY ||
+            workload->reason == REASON_HANDOVER ||
+            workload->reason == REASON_PRIORITY) &&
+           workload->spec == NULL && play->class_count == CLASSES &&
+           workload->classes == NULL && play->people_count == 0;
+}
+
 /* A waiting workload is explained: the change that is named was tried. */
 static inline void
 explain(struct play *play)
@@ -459,6 +505,8 @@ explain(struct play *play)
     nearest = json_object_get(json, "nearest");
     play->hits.explained += nearest != NULL;
     play->hits.verified += json_is_true(json_object_get(nearest, "verified"));
+    if (lacks_cards(play, scene_workload(&play->scene, ref)))
+        assert_true(json_is_true(json_object_get(nearest, "verified")));
     json_decref(json);
     arena_free(arena);
 }
@@ -625,7 +673,7 @@ something(struct play *play)
         forget(play);
     else
         scene_wait(&play->scene, 1000 * below(play, 60));
-    if (chance(play, 5))
+    if (chance(play, 10))
         explain(play);
     scene_wait(&play->scene, below(play, 2000));
 }

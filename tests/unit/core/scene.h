@@ -39,6 +39,9 @@ struct scene {
     int slices;       /* in the last scene_run */
     int slices_max;   /* it is left after so many, perhaps in the midst of
                          something; 0: never */
+    int64_t sample; /* what recounts the whole world is asked after every so
+                       many sets; 0: after each */
+    int64_t applied;
     void (*on_decision)(struct scene *scene, const struct changes *changes);
     uint64_t digest; /* for whoever listens */
 };
@@ -95,19 +98,25 @@ scene_used(const struct world *world, const struct quota *quota)
     return sum;
 }
 
-/* Counters are what the bindings say (3); admissions keep limits (4). */
+/* Counters are what the bindings say (3). */
 static inline void
-scene_check_quota(const struct world *world, const struct quota *quota,
-                  const int64_t *before, int64_t now_ms)
+scene_check_used(const struct world *world, const struct quota *quota)
 {
-    int64_t limit = quota_limit_at(world, quota, now_ms);
-
     if (quota->dimension == DIMENSION_CARDS ||
         quota->dimension == DIMENSION_ACCEL_MEMORY ||
         quota->dimension == DIMENSION_CPU ||
         quota->dimension == DIMENSION_MEMORY ||
         quota->dimension == DIMENSION_INSTANCES)
         assert_int_equal(quota->used, scene_used(world, quota));
+}
+
+/* Admissions keep limits (4). */
+static inline void
+scene_check_limit(const struct world *world, const struct quota *quota,
+                  const int64_t *before, int64_t now_ms)
+{
+    int64_t limit = quota_limit_at(world, quota, now_ms);
+
     assert_true(quota->used >= 0 || quota->dimension >= DIMENSION_CARD_TIME);
     if (quota->dimension < DIMENSION_CARD_TIME && limit != AMOUNT_NONE &&
         before != NULL && quota->used > *before)
@@ -376,6 +385,15 @@ scene_check(const struct world *world)
         assert_non_null(world_workload(world, world_parent(world, hold)));
     world_each(world, KIND_BOOKING, booking)
         assert_non_null(world_get(world, world_parent(world, booking)));
+    world_each(world, KIND_QUOTA, quota)
+        scene_check_used(world, world_quota(world, quota));
+}
+
+/* Is the whole world to be recounted after this set? */
+static inline bool
+scene_is_due(const struct scene *scene)
+{
+    return scene->sample <= 1 || scene->applied % scene->sample == 0;
 }
 
 /* The scheduler's picture of the world is one that is made anew. */
@@ -418,10 +436,12 @@ scene_apply(struct scene *scene, struct changes *changes)
     arena_free(scene->arena);
     scene->arena = NULL;
     world_each(scene->world, KIND_QUOTA, ref)
-        scene_check_quota(scene->world, world_quota(scene->world, ref),
+        scene_check_limit(scene->world, world_quota(scene->world, ref),
                           scene_before(refs, used, count, ref),
                           scene->now_ms);
-    scene_check(scene->world);
+    scene->applied++;
+    if (scene_is_due(scene))
+        scene_check(scene->world);
 }
 
 /* --- building --- */
@@ -756,7 +776,8 @@ scene_run(struct scene *scene)
             if (schedule_has_more(scene->scheduler))
                 continue;
             assert_true(schedule_is_settled(scene->scheduler));
-            scene_check_scheduler(scene);
+            if (scene_is_due(scene))
+                scene_check_scheduler(scene);
             return;
         }
         last = schedule_last(scene->scheduler);
