@@ -11,6 +11,10 @@
 #include "core/price.h"
 #include "core/usage.h"
 
+/* A nomination that is over as soon as it is made would be made again at once,
+ * for ever. */
+#define HOLD_MIN_MS INT64_C(1000)
+
 /* --- start --- */
 
 /* The numbers that the last instance of this set got. */
@@ -407,7 +411,8 @@ assign_nominate(const struct estate *estate, struct changes *changes,
     const struct platform *platform =
         world_platform(changes->world, world_platform_ref(changes->world));
     int64_t expires_ms =
-        last_deadline(estate, changes, plan) + platform->hold_ms;
+        last_deadline(estate, changes, plan) +
+        (platform->hold_ms > HOLD_MIN_MS ? platform->hold_ms : HOLD_MIN_MS);
     struct ref self = present->object.self;
     struct workload *workload;
     struct verdict verdict;

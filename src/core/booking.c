@@ -109,6 +109,7 @@ struct asker {
     int64_t end_ms;     /* if it started then */
     int64_t lend_to_ms; /* nothing that begins before lends to it */
     uint64_t booked;    /* seq of its own booking, 0: none */
+    uint64_t nominated; /* and of its first hold */
 };
 
 static void
@@ -128,6 +129,8 @@ asker_of(const struct estate *estate, const struct workload *workload,
 {
     const struct world *world = estate->world;
     const struct booking *own = first_of(world, workload->object.self);
+    const struct object *hold = world_object(
+        world, world_first_child(world, KIND_HOLD, workload->object.self));
     struct asker asker = { .world = world,
                            .workload = workload,
                            .now_ms = estate->now_ms,
@@ -141,6 +144,7 @@ asker_of(const struct estate *estate, const struct workload *workload,
 
     rank_of(world, workload, &asker.priority, &asker.across);
     asker.booked = own != NULL ? own->object.seq : 0;
+    asker.nominated = hold != NULL ? hold->seq : 0;
     if (when == BOOKING_LATER)
         return asker;
     asker.end_ms = booking_end_ms(
@@ -283,6 +287,9 @@ is_barred(const struct estate *estate, const struct asker *asker,
         return false;
     }
     if (other == NULL || ref_equal(owner, asker->workload->object.self))
+        return false;
+    /* What was booked after its nomination does not undo it. */
+    if (asker->nominated != 0 && booking->object.seq > asker->nominated)
         return false;
     if (!delays(asker, booking)) {
         if (booking->from_ms != 0)
