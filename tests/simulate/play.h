@@ -729,6 +729,46 @@ is_owed(struct play *play, const struct workload *waiting,
            quota_release_allowed(world, &release, play->scene.platform, NULL);
 }
 
+/* May the work run in that pool now but for a place: with any card there, as far
+ * as its quotas know types of cards? */
+static inline bool
+is_open_in(const struct play *play, const struct workload *waiting,
+           struct ref pool)
+{
+    const struct world *world = play->scene.world;
+    scoped_arena arena = arena_new();
+    struct ref pools[GATE_POOLS_MAX];
+    size_t count = gate_pools(world, waiting, pools, GATE_POOLS_MAX);
+    struct place_request request;
+    struct verdict ignored;
+    struct demand demand;
+    struct gate gate;
+
+    gate_init(&gate, world, NULL, play->scene.now_ms, arena);
+    if (!gate_check_policy(&gate, waiting, &ignored) ||
+        !gate_check_pool(&gate, waiting, pool, &demand, &ignored))
+        return false;
+    gate_request(&gate, waiting, &demand, &request);
+    if (request.bar_count > 0 || request.need_count > 0 ||
+        request.card_memory_max < SCENE_CARD_MIB)
+        return false;
+    for (size_t i = 0; i < count; i++)
+        if (ref_equal(pools[i], pool))
+            return true;
+    return false;
+}
+
+/* Is one of its cards kept for a start that is booked, or for a window? */
+static inline bool
+is_booked(const struct world *world, struct ref instance)
+{
+    world_each_child(world, KIND_BINDING, instance, ref)
+        world_each_index(world, KIND_BOOKING, 0,
+                         world_binding(world, ref)->card, booking)
+            return true;
+    return false;
+}
+
 /* After calm no work waits that a burst card of another tenant is owed to
  * (6). */
 static inline void
@@ -738,26 +778,21 @@ check_guarantees(struct play *play)
 
     world_each(world, KIND_WORKLOAD, ref) {
         const struct workload *waiting = world_workload(world, ref);
-        struct verdict ignored;
-        struct gate gate;
-        struct arena *arena;
-        bool open;
 
         if (waiting->state != WORKLOAD_QUEUED || waiting->instances != 1 ||
             waiting->next_try_ms > play->scene.now_ms)
             continue;
-        arena = arena_new();
-        gate_init(&gate, world, NULL, play->scene.now_ms, arena);
-        open = gate_check(&gate, waiting, &ignored);
-        arena_free(arena);
-        if (!open || !ref_is_none(waiting->pool))
-            continue;
-        world_each(world, KIND_INSTANCE, instance)
-            if (world_instance(world, instance)->state == INSTANCE_RUNNING)
+        world_each(world, KIND_INSTANCE, instance) {
+            const struct instance *running = world_instance(world, instance);
+
+            if (running->state == INSTANCE_RUNNING &&
+                is_open_in(play, waiting, running->pool) &&
+                !is_booked(world, instance))
                 assert_false(is_owed(
                     play, waiting,
                     world_workload(world, world_parent(world, instance)),
                     instance));
+        }
     }
 }
 
