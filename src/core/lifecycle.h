@@ -96,4 +96,8 @@ bool lifecycle_is_waiting(int state); /* held, gated, queued */
 bool lifecycle_is_live(int state);    /* assigned .. lost */
 bool lifecycle_is_over(int state);    /* terminal */
 
+/* Is the instance of the attempt that is going on? */
+bool lifecycle_is_current(const struct workload *workload,
+                          const struct instance *instance);
+
 #endif

@@ -14,9 +14,6 @@ const struct instance *lifecycle_instance(const struct changes *changes,
                                           struct ref ref);
 const struct workload *lifecycle_workload(const struct changes *changes,
                                           const struct instance *instance);
-/* Is the instance of the attempt that is going on? */
-bool lifecycle_is_current(const struct workload *workload,
-                          const struct instance *instance);
 struct workload *lifecycle_move(struct changes *changes, struct ref ref,
                                 int state);
 /* Moves a workload on once its attempt is over. */

@@ -4,6 +4,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "core/lifecycle.h"
 #include "core/rules.h"
 
 #define BELOW(kind) (UINT64_C(1) << KIND_##kind)
@@ -340,7 +341,10 @@ rules_block(const struct edit *edit, struct blockers *blockers,
     size_t used = strlen(blockers->names);
     char id[ID_TEXT_MAX];
 
-    if (instance != NULL && instance->state == INSTANCE_RELEASED)
+    /* How its gang ends is not known without it. */
+    if (instance != NULL && instance->state == INSTANCE_RELEASED &&
+        !lifecycle_is_current(
+            world_workload(edit->world, instance->object.parent), instance))
         return;
     if (instance != NULL)
         ref = instance->object.parent;

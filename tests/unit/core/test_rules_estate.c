@@ -199,6 +199,44 @@ a_node_is_not_lost_by_decree(void **state)
 }
 
 static void
+move_job(int state)
+{
+    struct changes *changes = people_begin(&p);
+    struct workload *workload = change_update(changes, p.alpha_job);
+
+    workload->state = state;
+    workload->attempt = 1;
+    world_apply(p.world, changes);
+}
+
+/* A member of the gang has ended there, the others run elsewhere: how the gang
+ * ends is not known without it. */
+static void
+a_node_stays_while_a_gang_that_was_there_runs(void **state)
+{
+    struct actor ops = people_login(&p, p.ops);
+    struct ref node, member;
+
+    (void)state;
+    node = people_put(&p, KIND_NODE, p.shared, "n8");
+    member = people_put(&p, KIND_INSTANCE, p.alpha_job, "");
+    {
+        struct changes *changes = people_begin(&p);
+        struct instance *instance = change_update(changes, member);
+
+        instance->node = node;
+        instance->attempt = 1;
+        instance->state = INSTANCE_RELEASED;
+        world_apply(p.world, changes);
+    }
+    move_job(WORKLOAD_RUNNING);
+    assert_int_equal(delete (&ops, node), -1);
+    move_job(WORKLOAD_SUCCEEDED);
+    assert_int_equal(delete (&ops, node), 0);
+    assert_null(world_get(p.world, member));
+}
+
+static void
 a_join_token_is_short_lived(void **state)
 {
     struct actor ops = people_login(&p, p.ops);
@@ -264,6 +302,7 @@ main(void)
         CASE(a_patched_priority_is_bounded_like_a_submitted_one),
         CASE(a_volume_fits_the_storage_quotas_above_it),
         CASE(a_node_is_not_lost_by_decree),
+        CASE(a_node_stays_while_a_gang_that_was_there_runs),
         CASE(a_join_token_is_short_lived),
         CASE(a_maintenance_goes_with_its_node),
     };
