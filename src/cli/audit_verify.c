@@ -437,8 +437,9 @@ check_heartbeat(struct verify *verify, const struct record *record,
             verify->report->longest_stop_ms = silent_ms;
     }
     verify->platform_mono_ms = record->mono_ms;
-    (void)snprintf(verify->platform_boot, sizeof(verify->platform_boot), "%s",
-                   boot);
+    if (!same) /* seldom, and it costs */
+        (void)snprintf(verify->platform_boot, sizeof(verify->platform_boot),
+                       "%s", boot);
     return 0;
 }
 
