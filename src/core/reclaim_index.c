@@ -499,25 +499,45 @@ renew(struct estate *estate, uint32_t number)
     heap_move(estate, number);
 }
 
+static void
+renew_last(struct estate *estate)
+{
+    struct reclaim_index *index = estate->reclaims;
+    struct marks *stale = &index->stale;
+    struct ref tenant = { KIND_TENANT, stale->list[--stale->count] };
+
+    stale->flags[tenant.index] = 0;
+    for (uint32_t at = reclaim_index_first(estate, tenant);
+         at != ESTATE_NONE; at = index->shelves[at].next)
+        renew(estate, at);
+}
+
+/* A few wait for somebody to ask. */
+#define STALE_MAX 64
+#define COST_RENEW 20 /* units of the budget */
+
+bool
+reclaim_index_follow(struct estate *estate)
+{
+    while (estate->reclaims->stale.count > STALE_MAX) {
+        if (!budget_take(estate->budget, COST_RENEW))
+            return false;
+        renew_last(estate);
+    }
+    return true;
+}
+
 void
 reclaim_index_settle(struct estate *estate)
 {
     struct reclaim_index *index = estate->reclaims;
-    struct marks *stale = &index->stale;
 
     for (uint32_t i = 0; index->all_stale && i < index->shelf_count; i++)
         if (index->shelves[i].count > 0)
             renew(estate, i);
     index->all_stale = false;
-    for (size_t i = 0; i < stale->count; i++) {
-        struct ref tenant = { KIND_TENANT, stale->list[i] };
-
-        stale->flags[tenant.index] = 0;
-        for (uint32_t at = reclaim_index_first(estate, tenant);
-             at != ESTATE_NONE; at = index->shelves[at].next)
-            renew(estate, at);
-    }
-    stale->count = 0;
+    while (index->stale.count > 0)
+        renew_last(estate);
 }
 
 /* --- questions --- */

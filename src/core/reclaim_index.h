@@ -56,6 +56,8 @@ void reclaim_index_remove(struct estate *estate, uint32_t number);
 void reclaim_index_stale(struct estate *estate, struct ref tenant);
 /* Brings the order of shelves up to the estate. */
 void reclaim_index_settle(struct estate *estate);
+/* Leaves little of that to be done, in slices; false when the slice ended. */
+bool reclaim_index_follow(struct estate *estate);
 
 const struct reclaim_shelf *reclaim_index_shelf(const struct estate *estate,
                                                 uint32_t shelf);
