@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "api/approvals.h"
 #include "api/receipt.h"
 #include "api/resolve.h"
 #include "api/state.h"
@@ -376,6 +377,36 @@ command(struct loop *loop, struct exchange *exchange, bool trial,
     return execute(loop, exchange->arena, &command, err);
 }
 
+static int
+try(struct loop *loop, struct exchange *exchange, struct error *err)
+{
+    return command(loop, exchange, true, err);
+}
+
+/* An approval is used up by what it was for; asked for again with its key, the
+ * receipt alone may answer. */
+static bool
+is_repeated_use(struct loop *loop, struct exchange *exchange)
+{
+    struct error ignored;
+    return exchange->approval != NULL && route_changes(exchange->route) &&
+           receipt_find(loop_world(loop), exchange, &ignored) == 1;
+}
+
+/* Nothing is changed but an approval made. */
+static int
+ask(struct loop *loop, struct exchange *exchange, struct error *err)
+{
+    int found = receipt_find(loop_world(loop), exchange, err);
+    if (found != 0)
+        return found < 0 ? -1 : 0;
+    if (approvals_ask(loop, exchange, try, err) != 0)
+        return -1;
+    if (exchange->key != NULL)
+        receipt_keep(loop, exchange);
+    return 0;
+}
+
 /* A deletion that is repeated finds its object gone; the answer to that has
  * no body, so the receipt alone may give it. */
 static bool
@@ -403,8 +434,14 @@ run(struct loop *loop, struct exchange *exchange, struct error *err)
     find_object(loop_world(loop), exchange);
     if (state_think(exchange, home_of(loop_world(loop), exchange), err) != 0)
         return -1;
-    if (is_repeated_delete(loop, exchange))
+    if (is_repeated_delete(loop, exchange) ||
+        is_repeated_use(loop, exchange))
         return 0;
+    if (approvals_present(loop_world(loop), exchange, err) != 0)
+        return -1;
+    if (exchange->ask != NULL && !exchange->dry_run &&
+        route_changes(exchange->route))
+        return ask(loop, exchange, err);
     bool trial = exchange->route->work != NULL && !exchange->worked &&
                  !exchange->dry_run;
     if (command(loop, exchange, trial, err) != 0)

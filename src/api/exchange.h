@@ -40,6 +40,8 @@ struct exchange {
     const char *content_type;
     const char *if_match;
     const char *key; /* Idempotency-Key, NULL: none */
+    const char *ask; /* Ask-Approval: the reason, NULL: none */
+    const char *approval; /* Approval: its id, NULL: none */
     bool dry_run;
     struct buffer raw;
     json_t *body; /* NULL when the route takes none */

@@ -99,6 +99,15 @@ HANDLER_WRITE(requests_deny)
 HANDLER_WRITE(requests_withdraw)
 HANDLER_WRITE(requests_raise)
 
+/* approvals.c: second persons, emergencies, vendors */
+HANDLER_WRITE(approvals_approve)
+HANDLER_WRITE(approvals_deny)
+HANDLER_WRITE(approvals_drop)
+HANDLER_WRITE(approvals_end_glass)
+HANDLER_WRITE(approvals_review_glass)
+HANDLER_WRITE(approvals_close_order)
+HANDLER_WRITE(approvals_report)
+
 /* logs.c */
 HANDLER_READ(logs_read)
 
@@ -178,6 +187,7 @@ extern const struct body_field note_body[];
 extern const struct body_field raise_body[];
 extern const struct body_field whatif_body[];
 extern const struct body_field review_body[];
+extern const struct body_field report_body[];
 extern const struct body_field orphan_body[];
 extern const struct body_field alarm_body[];
 extern const struct body_field defragment_body[];

@@ -27,6 +27,7 @@
 struct login {
     const char *name;
     const char *tenant; /* NULL: an operator */
+    const char *workorder; /* of a vendor's user; NULL: none */
     const char *password;
     char hash[128]; /* "": no such account */
     struct id user;
@@ -56,6 +57,12 @@ static struct ref
 find_user(const struct world *world, const struct login *login)
 {
     struct ref parent = world_platform_ref(world);
+    if (login->workorder != NULL) {
+        parent = object_find_text(world, login->workorder);
+        return parent.kind == KIND_WORKORDER
+                   ? world_find_name(world, KIND_USER, parent, login->name)
+                   : (struct ref){0};
+    }
     if (login->tenant != NULL)
         parent = world_find_name(world, KIND_TENANT, parent, login->tenant);
     if (ref_is_none(parent))
@@ -189,11 +196,14 @@ login_start(struct exchange *exchange)
     exchange->data = login;
     login->name = body_text(exchange, "name");
     login->tenant = body_text(exchange, "tenant");
+    login->workorder = body_text(exchange, "workorder");
     login->password = body_text(exchange, "password");
     login->source = state_source(
         exchange,
         arena_printf(exchange->arena, "%s/%s",
-                     login->tenant == NULL ? "" : login->tenant,
+                     login->workorder != NULL ? login->workorder
+                     : login->tenant == NULL  ? ""
+                                              : login->tenant,
                      login->name));
     if (state_may_try(exchange->api, login->source, &exchange->error) != 0) {
         give_up(exchange);

@@ -103,6 +103,9 @@ help_of(const char *name)
         {"dry_run", "1: decide and say what would happen, change nothing"},
         {"Idempotency-Key",
          "a repetition with the same key gets the first answer again"},
+        {"Ask-Approval",
+         "why: the change is not made, but other people asked for it"},
+        {"Approval", "id of the approval by which the change is made"},
         {"If-Match", "ETag of the version that is changed, * for any"},
         {"from", "begin of the window, RFC 3339; in a log a position"},
         {"to", "end of the window, RFC 3339"},
@@ -196,6 +199,8 @@ list_parameters(const struct route *route)
     if (route->form == ROUTE_WRITE) {
         add_words(list, "dry_run");
         add_parameter(list, "Idempotency-Key", "header", false);
+        add_parameter(list, "Ask-Approval", "header", false);
+        add_parameter(list, "Approval", "header", false);
         if (strcmp(route->method, "POST") != 0)
             add_parameter(list, "If-Match", "header",
                           (route->flags & ROUTE_MATCH) != 0);
@@ -347,6 +352,10 @@ list_responses(const struct route *route)
                      success_content(route));
     if (route->form == ROUTE_WRITE)
         add_trial(responses);
+    if (route->form == ROUTE_WRITE)
+        add_response(responses, 202,
+                     "with Ask-Approval: other people are asked",
+                     content("application/json", reference("approval")));
     add_refusals(responses, route);
     return responses;
 }

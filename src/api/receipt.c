@@ -12,6 +12,8 @@ digest_request(const struct exchange *exchange, struct digest *out)
     buffer_add_sized(&text, exchange->target, strlen(exchange->target));
     if (exchange->body != NULL)
         json_write(&text, exchange->body);
+    if (exchange->ask != NULL)
+        buffer_add_sized(&text, exchange->ask, strlen(exchange->ask));
     digest_of(text.bytes, text.size, out);
 }
 

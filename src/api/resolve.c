@@ -14,6 +14,10 @@ is_passed(enum kind kind, uint32_t between)
     if (kind == KIND_REQUEST)
         return between == KIND_TENANT || between == KIND_UNIT ||
                between == KIND_PROJECT;
+    if (kind == KIND_APPROVAL || kind == KIND_BREAKGLASS)
+        return between == KIND_USER || between == KIND_TENANT;
+    if (kind == KIND_VISIT)
+        return between == KIND_TENANT;
     if (kind == KIND_ALARM)
         return between != KIND_TENANT;
     if (kind == KIND_CARD || kind == KIND_MAINTENANCE)

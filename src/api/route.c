@@ -11,6 +11,7 @@
 const struct body_field login_body[] = {
     {"name", BODY_TEXT, true, "the user's name"},
     {"tenant", BODY_TEXT, false, "its tenant's name; none: an operator"},
+    {"workorder", BODY_TEXT, false, "id of the work order of a vendor"},
     {"password", BODY_TEXT, true, "its password"},
     {NULL, BODY_TEXT, false, NULL},
 };

@@ -106,6 +106,8 @@ take_header(void *data, enum MHD_ValueKind kind, const char *name,
         {"Content-Type", &exchange->content_type},
         {"If-Match", &exchange->if_match},
         {"Idempotency-Key", &exchange->key},
+        {"Ask-Approval", &exchange->ask},
+        {"Approval", &exchange->approval},
     };
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
         if (strcasecmp(known[i].name, name) != 0)

@@ -42,7 +42,7 @@ const struct body_field sso_callback_body[] = {
     {NULL, BODY_TEXT, false, NULL},
 };
 
-struct visit {
+struct sso_visit {
     struct sso_call call;
     struct exchange *exchange;
     const char *name, *tenant;
@@ -68,10 +68,10 @@ give_up(struct exchange *exchange)
     exchange_finish(exchange);
 }
 
-static struct visit *
+static struct sso_visit *
 visit_new(struct exchange *exchange, enum sso_task task)
 {
-    struct visit *visit = arena_alloc(exchange->arena, sizeof *visit);
+    struct sso_visit *visit = arena_alloc(exchange->arena, sizeof *visit);
     exchange->data = visit;
     visit->exchange = exchange;
     visit->call.task = task;
@@ -90,7 +90,7 @@ visit_new(struct exchange *exchange, enum sso_task task)
 static void
 on_done(struct sso_call *call)
 {
-    struct visit *visit = call->data;
+    struct sso_visit *visit = call->data;
     struct exchange *exchange = visit->exchange;
     struct loop *loop = exchange->api->loop;
     if (call->error.code != ERROR_NONE && call->detail[0] != '\0')
@@ -109,7 +109,7 @@ static void
 hand_over(struct loop *loop, struct job *job)
 {
     struct exchange *exchange = job->data;
-    struct visit *visit = exchange->data;
+    struct sso_visit *visit = exchange->data;
     visit->call.done = on_done;
     if (sso_push(exchange->api->sso, &visit->call, &exchange->error) == 0)
         return;
@@ -123,7 +123,7 @@ ask(struct exchange *exchange, struct ref provider,
     void (*then)(struct loop *loop, struct job *job))
 {
     const struct world *world = loop_world(exchange->api->loop);
-    struct visit *visit = exchange->data;
+    struct sso_visit *visit = exchange->data;
     struct sso_provider *out = &visit->call.provider;
     const struct identityprovider *image =
         world_identityprovider(world, provider);
@@ -166,7 +166,7 @@ static void
 show_start(struct loop *loop, struct job *job)
 {
     struct exchange *exchange = job->data;
-    struct visit *visit = exchange->data;
+    struct sso_visit *visit = exchange->data;
     struct sso_call *call = &visit->call;
     scoped_buffer sealed = {0};
     if (call->error.code != ERROR_NONE) {
@@ -190,7 +190,7 @@ static void
 find_named(struct loop *loop, struct job *job)
 {
     struct exchange *exchange = job->data;
-    const struct visit *visit = exchange->data;
+    const struct sso_visit *visit = exchange->data;
     const struct world *world = loop_world(loop);
     struct ref at = world_platform_ref(world);
     exchange->now_ms = loop_context(loop).now_ms;
@@ -205,7 +205,7 @@ find_named(struct loop *loop, struct job *job)
 }
 
 static bool
-take_redirect(struct exchange *exchange, struct visit *visit)
+take_redirect(struct exchange *exchange, struct sso_visit *visit)
 {
     const char *redirect = body_text(exchange, "redirect");
     if (oidc_check_redirect(redirect, &exchange->error) != 0) {
@@ -219,7 +219,7 @@ take_redirect(struct exchange *exchange, struct visit *visit)
 void
 sso_start(struct exchange *exchange)
 {
-    struct visit *visit = visit_new(exchange, SSO_BEGIN);
+    struct sso_visit *visit = visit_new(exchange, SSO_BEGIN);
     if (visit == NULL || !take_redirect(exchange, visit))
         return;
     visit->name = body_text(exchange, "provider");
@@ -230,7 +230,7 @@ sso_start(struct exchange *exchange)
 /* --- coming back --- */
 
 static void
-take_person(struct visit *visit)
+take_person(struct sso_visit *visit)
 {
     const json_t *claims = visit->call.claims;
     const json_t *auth = json_object_get(claims, "auth_time");
@@ -250,7 +250,7 @@ take_person(struct visit *visit)
 static int
 make_session(struct changes *changes, void *data, struct error *err)
 {
-    struct visit *visit = data;
+    struct sso_visit *visit = data;
     struct ref provider = object_find_text(changes->world,
                                            visit->call.provider.id);
     return federation_log_in(changes, provider, &visit->person,
@@ -260,7 +260,7 @@ make_session(struct changes *changes, void *data, struct error *err)
 static int
 prove_session(struct changes *changes, void *data, struct error *err)
 {
-    const struct visit *visit = data;
+    const struct sso_visit *visit = data;
     const struct world *world = changes->world;
     return federation_prove(
         changes, object_find_text(world, visit->call.attempt.session),
@@ -272,7 +272,7 @@ static void
 show_session(struct loop *loop, struct exchange *exchange)
 {
     const struct world *world = loop_world(loop);
-    const struct visit *visit = exchange->data;
+    const struct sso_visit *visit = exchange->data;
     json_t *body = object_json(
         world, world_session(world, visit->login.session), false);
     struct ref scope = world_scope(world, visit->login.session);
@@ -290,7 +290,7 @@ show_session(struct loop *loop, struct exchange *exchange)
 /* The record is about the user when there is one already, else about the
  * provider that brings it. */
 static struct ref
-deed_object(const struct world *world, const struct visit *visit)
+deed_object(const struct world *world, const struct sso_visit *visit)
 {
     uint8_t digest[32];
     struct ref provider = object_find_text(world, visit->call.provider.id);
@@ -304,7 +304,7 @@ static void
 carry_out(struct loop *loop, struct exchange *exchange)
 {
     const struct world *world = loop_world(loop);
-    struct visit *visit = exchange->data;
+    struct sso_visit *visit = exchange->data;
     struct ref provider = object_find_text(world, visit->call.provider.id);
     const struct object *image = world_object(world, provider);
     take_person(visit);
@@ -330,7 +330,7 @@ static void
 finish(struct loop *loop, struct job *job)
 {
     struct exchange *exchange = job->data;
-    struct visit *visit = exchange->data;
+    struct sso_visit *visit = exchange->data;
     if (visit->call.error.code == ERROR_NONE) {
         carry_out(loop, exchange);
     } else {
@@ -344,7 +344,7 @@ static void
 find_attempted(struct loop *loop, struct job *job)
 {
     struct exchange *exchange = job->data;
-    const struct visit *visit = exchange->data;
+    const struct sso_visit *visit = exchange->data;
     const struct world *world = loop_world(loop);
     struct ref at = object_find_text(world, visit->call.attempt.provider);
     exchange->now_ms = loop_context(loop).now_ms;
@@ -363,7 +363,7 @@ find_attempted(struct loop *loop, struct job *job)
 
 /* The provider said no; its word is shown as far as it is a word. */
 static int
-check_redirect(struct exchange *exchange, struct visit *visit)
+check_redirect(struct exchange *exchange, struct sso_visit *visit)
 {
     const char *word = body_text(exchange, "error");
     struct error *err = &exchange->error;
@@ -381,7 +381,7 @@ check_redirect(struct exchange *exchange, struct visit *visit)
 static void
 come_back(struct exchange *exchange, bool step_up)
 {
-    struct visit *visit = visit_new(exchange, SSO_REDEEM);
+    struct sso_visit *visit = visit_new(exchange, SSO_REDEEM);
     struct error *err = &exchange->error;
     if (visit == NULL)
         return;
@@ -429,7 +429,7 @@ static void
 find_session(struct loop *loop, struct job *job)
 {
     struct exchange *exchange = job->data;
-    struct visit *visit = exchange->data;
+    struct sso_visit *visit = exchange->data;
     const struct world *world = loop_world(loop);
     struct error *err = &exchange->error;
     struct actor *actor = &exchange->actor;
@@ -458,7 +458,7 @@ find_session(struct loop *loop, struct job *job)
 void
 sso_stepup(struct exchange *exchange)
 {
-    struct visit *visit = visit_new(exchange, SSO_BEGIN);
+    struct sso_visit *visit = visit_new(exchange, SSO_BEGIN);
     if (visit == NULL)
         return;
     if (!exchange->has_token) {
@@ -476,7 +476,7 @@ sso_stepup(struct exchange *exchange)
 static int
 end_sessions(struct changes *changes, void *data, struct error *err)
 {
-    struct visit *visit = data;
+    struct sso_visit *visit = data;
     const json_t *claims = visit->call.claims;
     int64_t iat_ms =
         json_integer_value(json_object_get(claims, "iat")) * 1000;
@@ -493,7 +493,7 @@ static void
 finish_logout(struct loop *loop, struct job *job)
 {
     struct exchange *exchange = job->data;
-    struct visit *visit = exchange->data;
+    struct sso_visit *visit = exchange->data;
     struct deed deed = {
         .verb = "session.delete",
         .object = object_find_text(loop_world(loop),
@@ -541,7 +541,7 @@ find_told(struct loop *loop, struct job *job)
 void
 sso_logout(struct exchange *exchange)
 {
-    struct visit *visit = visit_new(exchange, SSO_LOGOUT);
+    struct sso_visit *visit = visit_new(exchange, SSO_LOGOUT);
     if (visit == NULL)
         return;
     const char *form = buffer_text(&exchange->raw);

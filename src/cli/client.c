@@ -7,6 +7,7 @@
 
 #include "base/digest.h"
 #include "base/sign.h"
+#include "cli/output.h"
 
 #define REPEATS 10
 #define PAGE 500
@@ -45,7 +46,30 @@ struct headers {
     char token[256];
     char key[80];
     char match[48];
+    char approval[64];
+    char ask[512];
 };
+
+/* Asking other people for the change, or making it by what they approved. */
+static void
+add_approval(const struct cli *cli, const struct client_call *call,
+             struct headers *headers, const char **place)
+{
+    const char *id = call->approval != NULL ? call->approval
+                                            : cli_option(cli, "approval");
+    const char *reason = cli_option(cli, "ask-approval");
+
+    if (id != NULL) {
+        (void)snprintf(headers->approval, sizeof(headers->approval),
+                       "Approval: %s", id);
+        *place++ = headers->approval;
+    }
+    if (reason != NULL) {
+        (void)snprintf(headers->ask, sizeof(headers->ask), "Ask-Approval: %s",
+                       reason);
+        *place++ = headers->ask;
+    }
+}
 
 static void
 fill_headers(const struct cli *cli, const struct client_call *call,
@@ -78,6 +102,8 @@ fill_headers(const struct cli *cli, const struct client_call *call,
                        "If-Match: \"%lld\"", (long long)call->version);
         request->headers[count++] = headers->match;
     }
+    if (strcmp(call->method, "GET") != 0 && cli->token != NULL)
+        add_approval(cli, call, headers, &request->headers[count]);
 }
 
 static const char *
@@ -87,6 +113,23 @@ with_dry_run(const struct cli *cli, const struct client_call *call)
         return call->path;
     return arena_printf(cli->arena, "%s%cdry_run=1", call->path,
                         strchr(call->path, '?') != NULL ? '&' : '?');
+}
+
+/* Nothing was done: other people were asked. */
+static int
+pending(const struct cli *cli, const json_t *approval, struct error *err)
+{
+    const char *id = json_string_value(json_object_get(approval, "id"));
+    int64_t people = json_integer_value(json_object_get(approval, "needed"));
+
+    output_line(cli->quiet ? "%s" : "approval/%s open", id != NULL ? id : "-");
+    (void)error_set(err, ERROR_APPROVAL,
+                    "nothing was changed: %lld other %s to approve it",
+                    (long long)people, people == 1 ? "person has" : "people "
+                                                                   "have");
+    return error_help(err, "when it is approved: bulkhead execute approval "
+                           "%.40s",
+                      id != NULL ? id : "-");
 }
 
 static int
@@ -112,7 +155,7 @@ send_once(const struct cli *cli, const struct http_request *request,
                       NULL);
     if (*out == NULL)
         return error_set(err, ERROR_INTERNAL, "the answer is not JSON");
-    return 0;
+    return answer.status == 202 ? pending(cli, *out, err) : 0;
 }
 
 /* Repeats a request while that can only do good: with its key a command

@@ -16,6 +16,7 @@ struct client_call {
     const char *path;      /* with query, percent-encoded */
     const json_t *body;    /* NULL: none */
     int64_t version;       /* If-Match; 0: none */
+    const char *approval;  /* in whose name; NULL: that of --approval */
     long timeout_ms;       /* 0: 30 s */
 };
 

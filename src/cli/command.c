@@ -17,6 +17,9 @@ const struct command_option command_globals[] = {
     { "socket", 0, "PATH", "Unix socket of the server (BULKHEAD_SOCKET)" },
     { "url", 0, "URL", "or its address, http://127.0.0.1:7080 "
                        "(BULKHEAD_URL)" },
+    { "ask-approval", 0, "REASON",
+      "do not do it: ask other people for it" },
+    { "approval", 0, "ID", "do it by this approval" },
     { "dry-run", 0, NULL, "say what would happen, change nothing" },
     { "quiet", 'q', NULL, "print only what was asked for" },
     { 0 },

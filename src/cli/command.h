@@ -11,6 +11,9 @@
     X(set_quota) X(set_clientsecret) X(raise_quota) X(request_quota) X(request_class)               \
     X(request_priority) X(request_reservation) X(approve_request)             \
     X(deny_request) X(withdraw_request) X(list_of)                             \
+    X(approve_approval) X(deny_approval) X(drop_approval)                     \
+    X(execute_approval) X(break_glass) X(end_breakglass)                      \
+    X(review_breakglass) X(close_workorder) X(report_firmware)                \
     X(create_key) X(create_jointoken) X(create_reservation) X(create_maintenance)                            \
     X(submit) X(cancel) X(hold) X(release) X(release_workload) X(wait)        \
     X(logs) X(explain) X(what_if) X(advise) X(advise_defragment) X(queue)                                    \

@@ -82,7 +82,8 @@ read_value(const struct field *field, const char *name, const char *text,
         *out = read_list(text);
         return 0;
     }
-    if (field != NULL && field->type == FIELD_DOC) {
+    if (field != NULL && field->type == FIELD_DOC &&
+        strcmp(name, "content") != 0) {
         *out = json_read(text, strlen(text), err);
         return *out != NULL ? 0 : error_prefix(err, "%s", name);
     }

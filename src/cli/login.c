@@ -25,7 +25,7 @@ login(struct cli *cli, struct error *err)
 {
     const char *provider = cli_option(cli, "sso"), *user;
 
-    if (cli_has(cli, "operator"))
+    if (cli_has(cli, "operator") || cli_option(cli, "workorder") != NULL)
         cli->tenant = cli->project = NULL;
     if (provider != NULL && cli->word_count > 0)
         return error_set(err, ERROR_INVALID,
@@ -47,6 +47,7 @@ static const struct command_option options[] = {
     { "sso", 0, "PROVIDER", "by this identity provider, in a browser" },
     { "paste", 0, NULL, "the browser is on another machine" },
     { "operator", 0, NULL, "a user of the platform, not of a tenant" },
+    { "workorder", 0, "ID", "the vendor of this work order" },
     { 0 },
 };
 

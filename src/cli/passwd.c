@@ -30,6 +30,7 @@ passwd(struct cli *cli, struct error *err)
 static const struct command_option options[] = {
     { "password-file", 0, "FILE",
       "file with the new password; else standard input is asked" },
+    { "workorder", 0, "NAME", "of the vendor of this work order" },
     PLACE_NODE_OPTIONS,
     { 0 },
 };

@@ -54,8 +54,14 @@ levels_of(enum kind kind)
     case KIND_JOINTOKEN:
     case KIND_MAINTENANCE:
     case KIND_REQUIREMENT:
+    case KIND_APPROVAL:
+    case KIND_GUARD:
+    case KIND_BREAKGLASS:
+    case KIND_WORKORDER:
+    case KIND_OPDOCUMENT:
         return LEVEL_PLATFORM;
     case KIND_COMMITMENT:
+    case KIND_VISIT:
         return LEVEL_TENANT;
     case KIND_APIKEY:
     case KIND_SESSION:
@@ -197,6 +203,9 @@ middle_path(const struct cli *cli, enum kind kind, struct buffer *path,
         return middle(cli, "nodes", "node", path, err);
     if (kind == KIND_MAINTENANCE && cli_option(cli, "pool") != NULL)
         return middle(cli, "pools", "pool", path, err);
+    if (kind == KIND_OPDOCUMENT ||
+        (kind == KIND_USER && cli_option(cli, "workorder") != NULL))
+        return middle(cli, "workorders", "workorder", path, err);
     if (kind == KIND_INSTANCE)
         return middle(cli, "workloads", "workload", path, err);
     if (kind == KIND_APIKEY && account)
@@ -229,6 +238,8 @@ place_collection(const struct cli *cli, enum kind kind, const char **path_out,
         allowed = cli_option(cli, "serviceaccount") != NULL
                       ? LEVEL_PROJECT
                       : LEVEL_PLATFORM | LEVEL_TENANT;
+    if (kind == KIND_USER && cli_option(cli, "workorder") != NULL)
+        allowed = LEVEL_PLATFORM;
     if (choose_level(cli, allowed, &level, err) != 0 ||
         level_path(cli, level, &path, err) != 0 ||
         middle_path(cli, kind, &path, err) != 0)

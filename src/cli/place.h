@@ -24,7 +24,8 @@
         { "user", 0, "NAME", "user (for keys and sessions)" },                \
         { "serviceaccount", 0, "NAME", "service account (for keys)" },        \
         { "group", 0, "NAME", "group (for members)" },                        \
-        { "workload", 'w', "NAME", "workload (for instances)" }
+        { "workload", 'w', "NAME", "workload (for instances)" },              \
+        { "workorder", 0, "NAME", "work order (for its documents)" }
 
 /* The kind that a noun names, singular or plural. */
 int place_kind(const char *noun, enum kind *kind_out, struct error *err);

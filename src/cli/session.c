@@ -20,6 +20,9 @@ session_open(struct cli *cli, const char *user, const char *password,
     (void)json_object_set_new(body, "password", json_string(password));
     if (cli->tenant != NULL)
         (void)json_object_set_new(body, "tenant", json_string(cli->tenant));
+    if (cli_option(cli, "workorder") != NULL)
+        (void)json_object_set_new(body, "workorder",
+                                  json_string(cli_option(cli, "workorder")));
     call.body = body;
     cli->token = NULL;
     if (client_send(cli, &call, &answer, err) != 0)

@@ -237,8 +237,8 @@ const struct command command_raise_quota = {
     .noun = "quota",
     .words = "DIMENSION",
     .help = "Raise a limit for a time, above what quota allows (hero right).",
-    .more = "Needs a fresh proof of identity and, unless a platform admin "
-            "does it, a second\nperson. Each level has its own limit: raise "
+    .more = "Needs a fresh proof of identity and a second person "
+            "(--ask-approval). Each level has its own limit: raise "
             "the project's and the tenant's.",
     .options = raise_options,
     .words_min = 1,

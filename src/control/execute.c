@@ -9,6 +9,10 @@
 #include "control/describe.h"
 #include "control/journal.h"
 #include "control/loop_private.h"
+#include "core/approval.h"
+#include "core/breakglass.h"
+#include "core/guard.h"
+#include "core/workorder.h"
 
 #define RECEIPT_MS (24 * INT64_C(3600000))
 
@@ -172,6 +176,48 @@ fill_command(struct record *record, struct loop *loop, struct arena *arena,
     if (command->request != NULL && command->request->ip != NULL)
         record->source.ip = command->request->ip;
     record->action.verb = verb_name(command->verb);
+    record->workorder = object_id_copy(
+        loop->world, workorder_of(loop->world, command->actor->subject),
+        arena);
+}
+
+/* Who else stood behind it: the approval and those who gave it, or the
+ * break-glass. */
+static void
+describe_second(struct record *record, struct loop *loop, struct arena *arena,
+                const struct command *command)
+{
+    struct ref ref = command->actor->approval;
+    scoped_buffer names = { 0 };
+
+    if (ref_is_none(ref))
+        ref = breakglass_active(loop->world, command->actor->subject,
+                                loop->clock.now_ms);
+    if (ref_is_none(ref))
+        return;
+    record->approval.request = object_id_copy(loop->world, ref, arena);
+    if (ref.kind != KIND_APPROVAL)
+        return;
+    approval_names(world_approval(loop->world, ref), &names);
+    record->approval.approvers = arena_strdup(arena, buffer_text(&names));
+}
+
+/* What the change takes along: an approval is used up, what was done under a
+ * break-glass or a work order is listed there. */
+static void
+settle(struct changes *changes, const struct command *command)
+{
+    bool second = guard_people(changes->world,
+                               approval_verb(changes->world,
+                                             command->verb)) > 0 &&
+                  ref_is_none(command->actor->approval);
+
+    if (change_is_empty(changes))
+        return;
+    approval_use(changes, command->actor);
+    breakglass_note(changes, command->actor, command->verb, command->object,
+                    second);
+    workorder_note(changes, command->actor, command->verb, command->object);
 }
 
 /* A tenant's log tells nothing about other tenants' people, and a refusal
@@ -270,7 +316,8 @@ execute_read(struct loop *loop, struct arena *arena,
     }
     if (command->answer != NULL)
         command->answer(granted, NULL, command->data);
-    if (verb_sense(command->verb) != VERB_CONTENT &&
+    if (!workorder_has(loop->world, command->actor->subject) &&
+        verb_sense(command->verb) != VERB_CONTENT &&
         verb_guard(command->verb) == VERB_GUARD_NONE &&
         verb_kind(command->verb) != KIND_EVENT)
         return 0;
@@ -320,9 +367,11 @@ execute_write(struct loop *loop, struct arena *arena,
         CRASH_POINT("bulkheadd.decided");
         /* Before it is applied: the command may delete its own object. */
         fill_command(&record, loop, arena, command);
+        describe_second(&record, loop, arena, command);
         describe_object(&record, arena, loop->world, command->object);
         record.decision.grant =
             object_id_copy(loop->world, granted_grant(granted), arena);
+        settle(changes, command);
         loop_apply(loop, changes);
         CRASH_POINT("bulkheadd.applied");
         record_success(loop, arena, command, home, &record, from);
@@ -340,7 +389,11 @@ execute(struct loop *loop, struct arena *arena, const struct command *command,
     struct granted granted;
 
     assert(loop->batch != NULL);
-    if (access_decide(loop->world, command->actor, command->verb,
+    assert(!command->actor->asking || command->dry_run);
+    if ((!ref_is_none(command->actor->approval) &&
+         approval_check(loop->world, command->actor, loop->clock.now_ms,
+                        err) != 0) ||
+        access_decide(loop->world, command->actor, command->verb,
                       command->object, loop->clock.now_ms, &granted,
                       err) != 0) {
         record_refusal(loop, arena, command, err);

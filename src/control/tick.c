@@ -7,14 +7,18 @@
 #include "base/log.h"
 #include "control/execute.h"
 #include "control/journal.h"
+#include "core/approval.h"
+#include "core/breakglass.h"
 #include "core/quota_watch.h"
 #include "core/schedule.h"
 #include "core/usage.h"
+#include "core/workorder.h"
 
 #define SLICE_US 2000
 #define SCHEDULE_MS 500
 #define AUDIT_MS 1000
 #define QUOTA_MS 2000
+#define TRUST_MS 1000
 #define HEARTBEAT_MS 60000
 #define SWEEP_MAX 200 /* objects in one change set */
 #define SESSION_KEEP_MS (24 * INT64_C(3600000))
@@ -151,6 +155,35 @@ tick_quotas(struct loop *loop, void *data)
         (void)execute_deed(loop, arena, &deed, &err);
 }
 
+/* --- approvals, break-glasses, work orders --- */
+
+static int
+step_trust(struct changes *changes, void *data, struct error *err)
+{
+    (void)data;
+    (void)err;
+    approval_sweep(changes);
+    breakglass_sweep(changes);
+    workorder_step(changes);
+    return 0;
+}
+
+static void
+tick_trust(struct loop *loop, void *data)
+{
+    scoped_arena arena = arena_new();
+    struct deed deed = { .verb = "trust.step",
+                         .component = "trust",
+                         .reason = "an approval, a break-glass or a work "
+                                   "order came to its time",
+                         .decide = step_trust };
+    struct error err;
+
+    (void)data;
+    if (!ref_is_none(world_platform_ref(loop_world(loop))))
+        (void)execute_deed(loop, arena, &deed, &err);
+}
+
 /* --- audit --- */
 
 static void
@@ -258,6 +291,7 @@ tick_start(struct loop *loop, const struct tick_options *options)
     loop_after_change(loop, tick_schedule);
     loop_every(loop, AUDIT_MS, tick_audit, tick);
     loop_every(loop, QUOTA_MS, tick_quotas, tick);
+    loop_every(loop, TRUST_MS, tick_trust, tick);
     loop_every(loop, tick->options.usage_ms / 10 + 1, tick_usage, tick);
     loop_every(loop, tick->options.sweep_ms, tick_sweep, tick);
     return tick;

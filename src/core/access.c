@@ -4,7 +4,10 @@
 #include <assert.h>
 #include <string.h>
 
+#include "core/approval.h"
 #include "core/judge.h"
+#include "core/reach.h"
+#include "core/workorder.h"
 
 /* --- the sealed proof --- */
 
@@ -18,6 +21,7 @@ struct __attribute__((may_alias)) seal {
     enum verb verb;
     struct ref object;
     struct ref grant;
+    struct ref approval;
     int64_t now_ms;
 };
 _Static_assert(sizeof(struct seal) <= sizeof(struct granted),
@@ -64,6 +68,12 @@ granted_grant(const struct granted *granted)
     return unseal(granted)->grant;
 }
 
+struct ref
+granted_approval(const struct granted *granted)
+{
+    return unseal(granted)->approval;
+}
+
 int64_t
 granted_now_ms(const struct granted *granted)
 {
@@ -76,7 +86,8 @@ granted_is_platform(const struct granted *granted)
     const struct seal *seal = unseal(granted);
 
     return world_scope(seal->world, seal->actor.subject).kind ==
-           KIND_PLATFORM;
+               KIND_PLATFORM &&
+           !workorder_has(seal->world, seal->actor.subject);
 }
 
 /* --- who --- */
@@ -99,6 +110,7 @@ access_may_log_in(const struct world *world, struct ref user, int64_t now_ms)
     const struct user *person = world_user(world, user);
 
     return person != NULL && access_is_alive(world, user) &&
+           workorder_admits(world, user, now_ms) &&
            person->locked_ms <= now_ms;
 }
 
@@ -158,6 +170,13 @@ access_not_found(struct error *err)
     return error_set(err, ERROR_NOT_FOUND, "there is no such object");
 }
 
+/* Who would see the object after a proof of identity may know that. */
+static bool
+is_proof_missing(const struct question *question, enum access_outcome outcome)
+{
+    return outcome == ACCESS_STEP_UP && verb_op(question->verb) == VERB_OP_GET;
+}
+
 /* Says no: what is not visible was never there. */
 static int
 refuse(const struct question *question, enum access_outcome outcome,
@@ -168,7 +187,8 @@ refuse(const struct question *question, enum access_outcome outcome,
     if (outcome == ACCESS_NO_ACTOR)
         return error_set(err, ERROR_UNAUTHENTICATED,
                          "the credential is not valid");
-    if (outcome == ACCESS_NO_OBJECT || !judge_sees(question))
+    if (outcome == ACCESS_NO_OBJECT ||
+        (!is_proof_missing(question, outcome) && !judge_sees(question)))
         return access_not_found(err);
     if (outcome == ACCESS_STEP_UP) {
         error_set(err, ERROR_STEP_UP,
@@ -177,8 +197,7 @@ refuse(const struct question *question, enum access_outcome outcome,
         return error_help(err, "prove your identity again and repeat");
     }
     if (outcome == ACCESS_APPROVAL)
-        return error_set(err, ERROR_APPROVAL,
-                         "%s needs the approval of a second person", name);
+        return approval_needed(question->world, question->verb, err);
     if (outcome == ACCESS_SUSPENDED)
         return error_set(err, ERROR_DENIED,
                          "%s is not possible while this is suspended", name);
@@ -197,6 +216,7 @@ seal_up(const struct question *question, struct granted *out)
     seal->verb = question->verb;
     seal->object = question->object;
     seal->grant = question->verdict->grant;
+    seal->approval = question->verdict->approval;
     seal->now_ms = question->now_ms;
 }
 
@@ -273,12 +293,26 @@ access_saw(const struct granted *granted, enum kind kind, struct ref parent,
 
 /* --- long lists --- */
 
+/* Does some grant of the actor tell one device from its siblings? */
+static bool
+has_devices(const struct world *world, const struct actor *actor)
+{
+    reach_each(world, actor->subject, reach)
+        if (world_grant(world, reach.grant)->devices != NULL)
+            return true;
+    return false;
+}
+
 struct access_view
 access_view(const struct granted *granted)
 {
-    return (struct access_view){ .world = granted_world(granted),
-                                 .actor = granted_actor(granted),
-                                 .now_ms = granted_now_ms(granted) };
+    const struct world *world = granted_world(granted);
+    const struct actor *actor = granted_actor(granted);
+
+    return (struct access_view){ .world = world,
+                                 .actor = actor,
+                                 .now_ms = granted_now_ms(granted),
+                                 .alone = has_devices(world, actor) };
 }
 
 /* No state, grant, deny or ceiling lies on these, no subject is one, and they
@@ -289,6 +323,8 @@ decides_as_siblings(const struct access_view *view, struct ref object)
     const struct apikey *key =
         world_apikey(view->world, view->actor->credential);
 
+    if (view->alone)
+        return false;
     if (object.kind != KIND_WORKLOAD && object.kind != KIND_INSTANCE &&
         object.kind != KIND_BINDING && object.kind != KIND_CARD &&
         object.kind != KIND_VOLUME && object.kind != KIND_ALARM)

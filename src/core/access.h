@@ -50,6 +50,11 @@ struct actor {
     struct ref credential; /* session or apikey; none for agents */
     int64_t proved_ms;     /* last proof of identity, 0: none */
     char source[64];       /* address of the client, "" for local ones */
+    /* The operation that is carried out, for core/approval.h. */
+    struct ref target;     /* its object */
+    uint8_t query_digest[32], body_digest[32];
+    struct ref approval;   /* presented for it, or none */
+    bool asking; /* a trial: what if it were approved?  Never applied */
 };
 
 /*
@@ -58,7 +63,7 @@ struct actor {
  * world is not changed.
  */
 struct granted {
-    _Alignas(16) unsigned char sealed[192];
+    _Alignas(16) unsigned char sealed[272];
 };
 
 const struct world *granted_world(const struct granted *granted);
@@ -67,6 +72,8 @@ enum verb granted_verb(const struct granted *granted);
 struct ref granted_object(const struct granted *granted);
 /* The grant that allowed it; none for self, public, list and agent verbs. */
 struct ref granted_grant(const struct granted *granted);
+/* What stands for a second person: an approval or a break-glass, or none. */
+struct ref granted_approval(const struct granted *granted);
 int64_t granted_now_ms(const struct granted *granted);
 /* Does the actor belong to the platform itself (FIELD_PLATFORM fields)? */
 bool granted_is_platform(const struct granted *granted);
@@ -127,6 +134,7 @@ struct access_view {
     unsigned next;
     uint32_t kind; /* whose get verb that is; 0: none was asked for */
     int get;
+    bool alone; /* some right is for single devices: no sibling tells */
 };
 
 /* granted outlives it. */
@@ -172,6 +180,7 @@ enum access_outcome {
 struct access_verdict {
     enum access_outcome outcome;
     struct ref grant, ceiling, deny; /* the one that counted, or none */
+    struct ref approval; /* or break-glass that stands for a second person */
 };
 
 const char *access_outcome_text(enum access_outcome outcome);
@@ -212,6 +221,8 @@ struct offer {
     struct verbs verbs;
     int64_t from_ms, to_ms; /* [from, to); 0: open */
     const char *sources;    /* "": any */
+    int64_t proof_ms;       /* 0: any age */
+    bool approval;
 };
 
 /*

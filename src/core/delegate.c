@@ -26,6 +26,25 @@ grant_verbs(const struct world *world, const struct grant *grant, bool use)
                : verbs_and(role->give, grant->give);
 }
 
+/* Does an offer keep to all conditions of the grant that it would come from?
+ * One that is bound to devices or to a work order gives nothing away. */
+static bool
+is_within(const struct question *question, const struct grant *grant,
+          const struct offer *offer)
+{
+    int64_t age_ms = question->now_ms - question->actor->proved_ms;
+
+    if (!ends_within(grant, offer->to_ms) || grant->devices != NULL ||
+        !ref_is_none(grant->workorder) ||
+        !network_within(offer->sources, grant->sources))
+        return false;
+    if (grant->proof_ms > 0 &&
+        (offer->proof_ms == 0 || offer->proof_ms > grant->proof_ms ||
+         question->actor->proved_ms == 0 || age_ms > grant->proof_ms))
+        return false;
+    return !grant->approval || offer->approval;
+}
+
 /*
  * Verbs that the actor's grants on the path of a node have, by those grants
  * alone that hold now and, for an offer, bound it.
@@ -43,9 +62,7 @@ collect(const struct question *question, bool use, const struct offer *offer)
             !judge_bounds(question->world, grant) ||
             judge_conditions(question, grant)[0] != '\0')
             continue;
-        if (offer != NULL &&
-            (!ends_within(grant, offer->to_ms) ||
-             !network_within(offer->sources, grant->sources)))
+        if (offer != NULL && !is_within(question, grant, offer))
             continue;
         sum = verbs_or(sum, verbs_and(grant_verbs(question->world, grant, use),
                                       verbs_for((enum kind)grant->object
@@ -151,8 +168,12 @@ grant_offer(const struct world *world, const struct grant *grant)
     struct verbs verbs = verbs_or(grant_verbs(world, grant, true),
                                   grant_verbs(world, grant, false));
 
-    return (struct offer){ verbs, grant->from_ms, grant->to_ms,
-                           grant->sources };
+    return (struct offer){ .verbs = verbs,
+                           .from_ms = grant->from_ms,
+                           .to_ms = grant->to_ms,
+                           .sources = grant->sources,
+                           .proof_ms = grant->proof_ms,
+                           .approval = grant->approval };
 }
 
 int

@@ -3,9 +3,12 @@
 
 #include <string.h>
 
+#include "core/approval.h"
+#include "core/breakglass.h"
+#include "core/guard.h"
 #include "core/network.h"
 #include "core/reach.h"
-#include "core/role.h"
+#include "core/workorder.h"
 
 static void
 tell(const struct question *question, enum access_check check, struct ref ref,
@@ -67,7 +70,8 @@ judge_actor(const struct world *world, const struct actor *actor,
 
     if (actor->kind == ACTOR_AGENT)
         return world_node(world, actor->subject) != NULL;
-    if ((!person && !program) || !access_is_alive(world, actor->subject))
+    if ((!person && !program) || !access_is_alive(world, actor->subject) ||
+        !workorder_admits(world, actor->subject, now_ms))
         return false;
     return session_is_alive(world_session(world, actor->credential),
                             actor->subject, now_ms) ||
@@ -224,6 +228,30 @@ is_outside_key(const struct question *question)
 
 /* --- grants --- */
 
+/* Is the object one of the grant's devices, or below one, or the work order
+ * itself with what it is to show? */
+static bool
+is_on_device(const struct question *question, const struct grant *grant)
+{
+    const struct opdocument *text =
+        world_opdocument(question->world, question->object);
+
+    if (text != NULL && text->audience != AUDIENCE_VENDOR)
+        return false;
+    for (unsigned i = 0; i < question->depth; i++) {
+        struct ref at = question->path[i];
+        const struct object *object = world_object(question->world, at);
+
+        if (!ref_is_none(grant->workorder) &&
+            ref_equal(at, grant->workorder))
+            return true;
+        if ((at.kind == KIND_NODE || at.kind == KIND_CARD) &&
+            schema_lists_id(grant->devices, (enum kind)at.kind, object->id))
+            return true;
+    }
+    return false;
+}
+
 const char *
 judge_conditions(const struct question *question, const struct grant *grant)
 {
@@ -233,6 +261,12 @@ judge_conditions(const struct question *question, const struct grant *grant)
         return "expired";
     if (!network_match(grant->sources, question->actor->source))
         return "not from this network";
+    if (!ref_is_none(grant->workorder) &&
+        !workorder_is_open(question->world, grant->workorder,
+                           question->now_ms))
+        return "the work order is not open";
+    if (grant->devices != NULL && !is_on_device(question, grant))
+        return "not one of the devices";
     return "";
 }
 
@@ -298,20 +332,75 @@ grant_fails(const struct question *question, const struct grant *grant)
     return judge_conditions(question, grant);
 }
 
-static bool
-is_granted(const struct question *question)
+bool
+judge_stands(const struct question *question, const struct grant *grant,
+             enum verb verb)
 {
+    unsigned place = judge_place(question, grant->object.parent);
+    enum kind node = (enum kind)grant->object.parent.kind;
+
+    return place < question->depth &&
+           grant_has(question->world, grant, verb) &&
+           level_holds(verb, node) && level_holds(question->verb, node) &&
+           judge_bounds(question->world, grant) &&
+           !is_too_low(question, place) &&
+           grant->from_ms <= question->now_ms &&
+           (grant->to_ms == 0 || question->now_ms < grant->to_ms) &&
+           ref_is_none(grant->workorder);
+}
+
+static bool is_seconded(const struct question *question, int64_t people);
+
+static bool
+is_proved(const struct question *question, int64_t age_ms)
+{
+    int64_t proved_ms = question->actor->proved_ms;
+
+    return proved_ms > 0 && proved_ms <= question->now_ms &&
+           question->now_ms - proved_ms <= age_ms;
+}
+
+/* Conditions that the actor can still bring about. */
+static enum access_outcome
+missing_of(const struct question *question, const struct grant *grant)
+{
+    if (grant->approval && verb_writes(question->verb) &&
+        !is_seconded(question, 1))
+        return ACCESS_APPROVAL;
+    if (grant->proof_ms > 0 && !is_proved(question, grant->proof_ms))
+        return ACCESS_STEP_UP;
+    return ACCESS_ALLOWED;
+}
+
+/* Some grant has the verb; *missing_out: what is to be brought about first,
+ * if no grant goes without. */
+static bool
+is_granted(const struct question *question,
+           enum access_outcome *missing_out)
+{
+    bool found = false;
+
     reach_each(question->world, question->actor->subject, reach) {
         const struct grant *grant = world_grant(question->world, reach.grant);
         const char *why = grant_fails(question, grant);
+        enum access_outcome missing = ACCESS_ALLOWED;
 
-        tell(question, ACCESS_CHECK_GRANT, reach.grant, why);
-        if (why[0] != '\0')
+        if (why[0] == '\0')
+            missing = missing_of(question, grant);
+        tell(question, ACCESS_CHECK_GRANT, reach.grant,
+             missing == ACCESS_STEP_UP    ? "needs a recent proof"
+             : missing == ACCESS_APPROVAL ? "needs an approval"
+                                          : why);
+        /* What is least to bring about counts, whichever comes first. */
+        if (why[0] != '\0' || (found && missing >= *missing_out))
             continue;
         question->verdict->grant = reach.grant;
-        return true;
+        *missing_out = missing;
+        found = true;
+        if (missing == ACCESS_ALLOWED)
+            break;
     }
-    return false;
+    return found;
 }
 
 /* --- rights without a grant --- */
@@ -326,20 +415,6 @@ is_own(const struct question *question)
         return false;
     tell(question, ACCESS_CHECK_SELF, question->actor->subject, "");
     return true;
-}
-
-/* Is an id in a JSON list of ids?  The list is canonical JSON. */
-static bool
-lists_id(const struct blob *list, enum kind kind, struct id id)
-{
-    char quoted[ID_TEXT_MAX + 2];
-    char text[ID_TEXT_MAX];
-
-    if (list == NULL)
-        return false;
-    id_format(schema_get(kind)->prefix, id, text);
-    (void)snprintf(quoted, sizeof(quoted), "\"%s\"", text);
-    return strstr(list->bytes, quoted) != NULL;
 }
 
 struct access_audience
@@ -371,9 +446,9 @@ judge_reaches(const struct world *world, enum kind kind, struct id id,
     const struct tenant *tenant = world_tenant(world, home);
 
     if (kind == KIND_POOL && tenant != NULL)
-        return lists_id(tenant->pools, KIND_POOL, id) ||
+        return schema_lists_id(tenant->pools, KIND_POOL, id) ||
                (tenant->pools == NULL && audience->all) ||
-               lists_id(audience->tenants, KIND_TENANT, tenant->object.id);
+               schema_lists_id(audience->tenants, KIND_TENANT, tenant->object.id);
     if (kind == KIND_PRICE)
         return audience->all || ref_equal(audience->tenant, home);
     return true;
@@ -397,7 +472,8 @@ is_public(const struct question *question)
     struct ref parent;
 
     if (!verb_is(question->verb, VERB_PUBLIC) || question->depth < 2 ||
-        question->object.kind != verb_kind(question->verb))
+        question->object.kind != verb_kind(question->verb) ||
+        workorder_has(world, question->actor->subject))
         return false;
     parent = question->path[1];
     if (!world_is_below(world, question->actor->subject, parent) ||
@@ -435,48 +511,38 @@ is_on_the_way(const struct question *question)
 
 /* --- guards --- */
 
-/* By any of the grants that allow it: which one comes first does not matter.
- * The verdict names that one. */
+/* Have others approved exactly this, or was the glass broken? */
 static bool
-is_platform_admin(const struct question *question)
+is_seconded(const struct question *question, int64_t people)
 {
-    const struct world *world = question->world;
-    struct ref admin = role_find(world, ROLE_PLATFORM_ADMIN);
+    const struct actor *actor = question->actor;
+    struct ref glass;
 
-    reach_each(world, question->actor->subject, reach) {
-        const struct grant *grant = world_grant(world, reach.grant);
-
-        if (grant->object.parent.kind != KIND_PLATFORM ||
-            !ref_equal(grant->role, admin) ||
-            grant_fails(question, grant)[0] != '\0')
-            continue;
-        question->verdict->grant = reach.grant;
+    if (actor->asking)
+        return true;
+    if (approval_covers(question->world, actor, question->verb,
+                        question->object, people, question->now_ms)) {
+        question->verdict->approval = actor->approval;
         return true;
     }
-    return false;
-}
-
-static bool
-is_recently_proved(const struct question *question)
-{
-    int64_t proved_ms = question->actor->proved_ms;
-
-    return proved_ms > 0 && proved_ms <= question->now_ms &&
-           question->now_ms - proved_ms <= ACCESS_STEP_UP_MS;
+    glass = breakglass_active(question->world, actor->subject,
+                              question->now_ms);
+    if (!ref_is_none(glass))
+        question->verdict->approval = glass;
+    return !ref_is_none(glass);
 }
 
 static enum access_outcome
 guard_outcome(const struct question *question)
 {
-    enum verb_guard guard = verb_guard(question->verb);
-    bool second = guard == VERB_GUARD_SECOND || guard == VERB_GUARD_BOTH;
-    bool step_up = guard == VERB_GUARD_STEP_UP || guard == VERB_GUARD_BOTH;
+    int64_t people = guard_people(question->world, question->verb);
 
-    if (second && !is_platform_admin(question)) {
+    if (people > 0 && !is_seconded(question, people)) {
         tell(question, ACCESS_CHECK_GUARD, question->object, "approval");
         return ACCESS_APPROVAL;
     }
-    if (step_up && !is_recently_proved(question)) {
+    if (guard_step_up(question->world, question->verb) &&
+        !is_proved(question, ACCESS_STEP_UP_MS)) {
         tell(question, ACCESS_CHECK_GUARD, question->object, "step-up");
         return ACCESS_STEP_UP;
     }
@@ -528,6 +594,8 @@ judge_list(const struct question *question)
 static enum access_outcome
 judge_right(const struct question *question)
 {
+    enum access_outcome missing = ACCESS_ALLOWED;
+
     if (verb_is(question->verb, VERB_AGENT))
         return ACCESS_NO_GRANT;
     if (verb_op(question->verb) == VERB_OP_LIST)
@@ -537,8 +605,8 @@ judge_right(const struct question *question)
                        question->key == NULL
                    ? ACCESS_ALLOWED
                    : guard_outcome(question);
-    if (is_granted(question))
-        return guard_outcome(question);
+    if (is_granted(question, &missing))
+        return missing != ACCESS_ALLOWED ? missing : guard_outcome(question);
     return is_public(question) ? ACCESS_ALLOWED : ACCESS_NO_GRANT;
 }
 

@@ -48,6 +48,11 @@ bool judge_actor(const struct world *world, const struct actor *actor,
 bool judge_path(struct question *question);
 /* The place of a node on the path, depth when it is not there. */
 unsigned judge_place(const struct question *question, struct ref node);
+/* Does a grant of some approver have `verb` now, and sit where the question's
+ * own verb would have to?  Conditions of place and proof were looked at when
+ * they approved. */
+bool judge_stands(const struct question *question, const struct grant *grant,
+                  enum verb verb);
 /* "" when the grant's own conditions hold. */
 const char *judge_conditions(const struct question *question,
                              const struct grant *grant);

@@ -74,6 +74,11 @@ struct platform {
     int64_t expected_count; /* submissions that are counted */
     int64_t restored_ms; /* put back from a backup then: the epoch */
     bool observing; /* until somebody confirms: look on, start nothing */
+    struct blob *breakglass_roles; /* JSON list of names; null:
+                                      platform-admin */
+    int64_t breakglass_ms;    /* longest break-glass; 0: 1 h */
+    int64_t workorder_max_ms; /* longest window of one; 0: 4 h */
+    bool workorder_drain;     /* each one drains its devices first */
     /* derived */
     uint64_t scope_revision;
 };
@@ -249,6 +254,8 @@ struct user { /* below a tenant, or the platform for operators */
     int state;
     int64_t failures;  /* logins failed since the last success */
     int64_t locked_ms; /* no login before this time */
+    struct ref creator; /* who made it */
+    struct ref setter;  /* somebody else who set its password last */
 };
 
 struct serviceaccount { /* below a project */
@@ -326,6 +333,10 @@ struct grant { /* below platform, tenant, unit or project */
     char sources[TEXT_MAX_SIZE];
     struct ref granter;
     struct ref provider; /* identityprovider whose mapping made it, or none */
+    struct blob *devices;   /* JSON list of ids; null: any object */
+    struct ref workorder;   /* only while it is open */
+    int64_t proof_ms;       /* longest age of the proof of identity; 0: any */
+    bool approval;          /* each use needs a second person */
 };
 
 struct team { /* a group: below the platform or a tenant; holds no groups */
@@ -692,5 +703,6 @@ struct event {
 };
 
 #include "core/model_plan.h"
+#include "core/model_trust.h"
 
 #endif

@@ -58,6 +58,7 @@ static const struct rule rules[KIND_COUNT] = {
                        .keeps_row = true },
     [KIND_USER] = { .parents = BELOW(PLATFORM) | BELOW(TENANT),
                     .named = true,
+                    .create = rules_create_user,
                     .update = rules_update_subject,
                     .remove = rules_delete_subject,
                     .keeps_row = true },
@@ -117,6 +118,18 @@ static const struct rule rules[KIND_COUNT] = {
                           .create = rules_create_commitment,
                           .update = rules_update_commitment,
                           .remove = rules_delete_commitment },
+    [KIND_GUARD] = { .parents = BELOW(PLATFORM),
+                     .named = true,
+                     .create = rules_create_guard,
+                     .update = rules_update_guard },
+    [KIND_BREAKGLASS] = { .parents = BELOW(USER),
+                          .create = rules_create_breakglass },
+    [KIND_WORKORDER] = { .parents = BELOW(PLATFORM),
+                         .named = true,
+                         .create = rules_create_workorder },
+    [KIND_OPDOCUMENT] = { .parents = BELOW(WORKORDER),
+                          .named = true,
+                          .create = rules_create_opdocument },
     [KIND_WORKLOAD] = { .update = rules_update_workload,
                         .remove = rules_delete_workload },
     [KIND_VOLUME] = { .parents = BELOW(PROJECT),
@@ -416,6 +429,7 @@ rules_drop_subject(struct changes *changes, struct ref subject)
     rules_drop_children(changes, KIND_SESSION, subject);
     rules_drop_children(changes, KIND_IDENTITY, subject);
     rules_drop_children(changes, KIND_RECEIPT, subject);
+    rules_drop_children(changes, KIND_APPROVAL, subject);
     world_each_index(changes->world, KIND_GRANT, 0, subject, ref)
         rules_drop(changes, ref);
     world_each_index(changes->world, KIND_MEMBER, 0, subject, ref)
@@ -486,12 +500,16 @@ resource_set_password(const struct granted *granted, struct changes *changes,
 {
     const struct actor *actor = granted_actor(granted);
     struct ref user = granted_object(granted);
+    struct user *image;
 
     assert(granted_verb(granted) == VERB_USER_PASSWORD);
     if (access_control_check(granted_world(granted), actor, user,
                              granted_now_ms(granted), err) != 0)
         return -1;
-    put_password(change_update(changes, user), password);
+    image = change_update(changes, user);
+    put_password(image, password);
+    if (!ref_equal(actor->subject, user))
+        image->setter = actor->subject;
     world_each_child(changes->world, KIND_SESSION, user, ref)
         if (!ref_equal(ref, actor->credential))
             rules_drop(changes, ref);

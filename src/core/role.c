@@ -23,12 +23,13 @@ static const enum verb project_view[] = {
 /* To see who may do what. */
 static const enum verb rights_view[] = {
     VERB_USER_GET,  VERB_APIKEY_GET,  VERB_SESSION_GET, VERB_ROLE_GET,
-    VERB_GRANT_GET, VERB_CEILING_GET, VERB_DENY_GET,
+    VERB_GRANT_GET, VERB_CEILING_GET, VERB_DENY_GET,    VERB_APPROVAL_GET,
     VERB_GROUP_GET, VERB_MEMBER_GET,
     VERB_IDENTITYPROVIDER_GET, VERB_IDENTITY_GET,
 };
 static const enum verb tenant_view[] = {
     VERB_TENANT_GET, VERB_UNIT_GET, VERB_REPORT_READ, VERB_COMMITMENT_GET,
+    VERB_VISIT_GET,
 };
 static const enum verb estate_view[] = {
     VERB_PLATFORM_GET,  VERB_POOL_GET,      VERB_NODE_GET,
@@ -40,6 +41,12 @@ static const enum verb estate_view[] = {
     VERB_WORKLOAD_WHATIF, VERB_RESERVATION_GET,
     VERB_REQUEST_GET,   VERB_MAINTENANCE_GET, VERB_REQUIREMENT_GET,
     VERB_COMMITMENT_GET,
+};
+
+/* Who watches the estate's doors. */
+static const enum verb doors_view[] = {
+    VERB_GUARD_GET,     VERB_BREAKGLASS_GET, VERB_WORKORDER_GET,
+    VERB_OPDOCUMENT_GET, VERB_VISIT_GET,
 };
 
 static const enum verb work[] = {
@@ -82,6 +89,7 @@ static const enum verb operate[] = {
     VERB_ALARM_UPDATE, VERB_PLATFORM_CHECK,
     VERB_MAINTENANCE_CREATE, VERB_MAINTENANCE_UPDATE,
     VERB_MAINTENANCE_DELETE,
+    VERB_WORKORDER_CLOSE, VERB_WORKORDER_REPORT, VERB_OPDOCUMENT_CREATE,
 };
 static const enum verb platform_admin[] = {
     VERB_PLATFORM_UPDATE, VERB_PLATFORM_BACKUP,
@@ -95,7 +103,17 @@ static const enum verb platform_admin[] = {
     VERB_RESERVATION_DELETE, VERB_REQUIREMENT_CREATE,
     VERB_REQUIREMENT_UPDATE, VERB_REQUIREMENT_DELETE,
     VERB_COMMITMENT_CREATE, VERB_COMMITMENT_UPDATE, VERB_COMMITMENT_DELETE,
+    VERB_WORKORDER_CREATE, VERB_OPDOCUMENT_DELETE,
 };
+/* To be the second person, and to say what needs one. */
+static const enum verb approve[] = { VERB_APPROVAL_DECIDE };
+static const enum verb guard_doors[] = {
+    VERB_GUARD_CREATE, VERB_GUARD_UPDATE, VERB_GUARD_DELETE,
+    VERB_BREAKGLASS_REVIEW,
+};
+/* Operators see the orders that they help with. */
+static const enum verb orders_view[] = { VERB_WORKORDER_GET,
+                                         VERB_OPDOCUMENT_GET };
 static const enum verb guard_estate[] = {
     VERB_DENY_CREATE,    VERB_DENY_UPDATE,     VERB_DENY_DELETE,
     VERB_SESSION_DELETE, VERB_AUDIT_RETENTION, VERB_AUDIT_PURGE,
@@ -106,14 +124,17 @@ static const enum verb guard_estate[] = {
 static const enum verb persons[] = { VERB_AUDIT_PERSONAL };
 static const enum verb audit[] = { VERB_AUDIT_READ, VERB_REPORT_READ };
 static const enum verb invoke[] = { VERB_PROJECT_GET, VERB_INFERENCE_INVOKE };
-static const enum verb vendor[] = { VERB_NODE_GET, VERB_CARD_GET };
+static const enum verb vendor[] = {
+    VERB_NODE_GET,      VERB_CARD_GET,         VERB_NODE_UPDATE,
+    VERB_WORKORDER_GET, VERB_WORKORDER_REPORT, VERB_OPDOCUMENT_GET,
+};
 
 struct part {
     const enum verb *list;
     size_t count;
 };
 #define PART(list) { list, COUNT(list) }
-#define PARTS_MAX 9
+#define PARTS_MAX 13
 
 static const struct {
     const char *name;
@@ -126,29 +147,34 @@ static const struct {
                               { PART(estate_view), PART(rights_view),
                                 PART(tenant_view), PART(project_view),
                                 PART(platform_admin), PART(tenant_admin),
-                                PART(project_admin), PART(operate) },
+                                PART(project_admin), PART(operate),
+                                PART(doors_view), PART(approve),
+                                PART(guard_doors) },
                               { PART(work), PART(content), PART(persons),
                                 PART(guard_estate) },
                               true },
     [ROLE_SECURITY_ADMIN] = { "security-admin",
                               { PART(estate_view), PART(rights_view),
                                 PART(tenant_view), PART(project_view),
-                                PART(guard_estate) },
+                                PART(guard_estate), PART(doors_view),
+                                PART(approve), PART(guard_doors) },
                               { { 0 } },
                               false },
     [ROLE_AUDITOR] = { "auditor",
                        { PART(estate_view), PART(rights_view),
-                         PART(tenant_view), PART(project_view), PART(audit) },
+                         PART(tenant_view), PART(project_view), PART(audit),
+                         PART(doors_view) },
                        { { 0 } },
                        false },
     [ROLE_OPERATIONS_ENGINEER] = { "operations-engineer",
-                                   { PART(estate_view), PART(operate) },
+                                   { PART(estate_view), PART(operate),
+                                     PART(orders_view) },
                                    { { 0 } },
                                    false },
     [ROLE_TENANT_ADMIN] = { "tenant-admin",
                             { PART(tenant_view), PART(rights_view),
                               PART(project_view), PART(project_admin),
-                              PART(tenant_admin) },
+                              PART(tenant_admin), PART(approve) },
                             { PART(work), PART(content), PART(persons) },
                             true },
     [ROLE_PROJECT_ADMIN] = { "project-admin",

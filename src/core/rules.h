@@ -73,6 +73,10 @@ rule_update rules_update_maintenance, rules_update_requirement,
     rules_update_commitment;
 rule_delete rules_delete_maintenance, rules_delete_commitment;
 
+rule_create rules_create_guard, rules_create_breakglass,
+    rules_create_workorder, rules_create_opdocument, rules_create_user;
+rule_update rules_update_guard;
+
 rule_create rules_create_serviceaccount, rules_create_apikey,
     rules_create_role, rules_create_grant, rules_create_ceiling,
     rules_create_deny;
@@ -99,6 +103,10 @@ edit_has(const struct edit *edit, const char *field)
  * checks each, and makes it a list of ids.  null stays null. */
 int rules_settle_list(const struct edit *edit, struct blob **list,
                       enum kind kind, const char *field, struct error *err);
+
+/* The field "devices": nodes and cards, by id or name, become ids. */
+int rules_settle_devices(const struct edit *edit, struct blob **list,
+                         struct error *err);
 
 /* What stands in the way of a deletion.  Zero-initialise. */
 struct blockers {

@@ -93,8 +93,14 @@ check_grant(const struct edit *edit, const struct membership *member,
     const struct role *role = world_role(edit->world, grant->role);
     struct ref node = grant->object.parent;
     struct verbs use = verbs_and(role->verbs, grant->use);
-    struct offer offer = { verbs_or(use, verbs_and(role->give, grant->give)),
-                           grant->from_ms, grant->to_ms, grant->sources };
+    struct offer offer = {
+        .verbs = verbs_or(use, verbs_and(role->give, grant->give)),
+        .from_ms = grant->from_ms,
+        .to_ms = grant->to_ms,
+        .sources = grant->sources,
+        .proof_ms = grant->proof_ms,
+        .approval = grant->approval,
+    };
     struct verbs over;
 
     if (access_delegate_check(edit->world, edit->actor, node, &offer,

@@ -12,7 +12,6 @@
 #define DAY_MS (24 * 3600 * INT64_C(1000))
 #define KEY_DEFAULT_MS (90 * DAY_MS)
 #define KEY_LONGEST_MS (365 * DAY_MS)
-#define VENDOR_LONGEST_MS (4 * 3600 * INT64_C(1000))
 
 /* --- subjects --- */
 
@@ -46,6 +45,14 @@ rules_delete_subject(const struct edit *edit, struct ref ref,
                              err) != 0)
         return -1;
     rules_drop_subject(edit->changes, ref);
+    return 0;
+}
+
+int
+rules_create_user(const struct edit *edit, void *image, struct error *err)
+{
+    (void)err;
+    ((struct user *)image)->creator = edit->actor->subject;
     return 0;
 }
 
@@ -303,9 +310,6 @@ check_window(const struct edit *edit, const struct grant *grant,
         grant->from_ms > edit->now_ms ? grant->from_ms : edit->now_ms;
     int64_t life_ms = rules_grant_life(edit->world, grant->object.parent);
 
-    if (ref_equal(grant->role, role_find(edit->world, ROLE_VENDOR)) &&
-        (life_ms == 0 || life_ms > VENDOR_LONGEST_MS))
-        life_ms = VENDOR_LONGEST_MS;
     if (grant->to_ms != 0 && grant->to_ms <= from_ms)
         return error_field(err, "/to_ms",
                            "a grant ends after it begins and after now");
@@ -367,6 +371,32 @@ check_role_place(const struct edit *edit, const struct grant *grant,
     return error_field(err, "/role", "the role is not one of this tenant");
 }
 
+/* A vendor has no standing rights: its work order makes the grant. */
+static int
+check_vendor(const struct edit *edit, const struct grant *grant,
+             struct error *err)
+{
+    if (!ref_equal(grant->role, role_find(edit->world, ROLE_VENDOR)))
+        return 0;
+    (void)error_field(err, "/role",
+                      "vendors have no rights but those of a work order");
+    return error_help(err, "make one: bulkhead create workorder");
+}
+
+/* Devices lie below the platform, so a grant for some of them does too. */
+static int
+settle_devices(const struct edit *edit, struct grant *grant,
+               struct error *err)
+{
+    if (!edit_has(edit, "devices"))
+        return 0;
+    if (grant->object.parent.kind != KIND_PLATFORM)
+        return error_field(err, "/devices",
+                           "devices lie below the platform: so does a grant "
+                           "for some of them");
+    return rules_settle_devices(edit, &grant->devices, err);
+}
+
 int
 rules_create_grant(const struct edit *edit, void *image, struct error *err)
 {
@@ -374,12 +404,16 @@ rules_create_grant(const struct edit *edit, void *image, struct error *err)
     const struct role *role = world_role(edit->world, grant->role);
     struct offer offer = { .from_ms = grant->from_ms,
                            .to_ms = grant->to_ms,
-                           .sources = grant->sources };
+                           .sources = grant->sources,
+                           .proof_ms = grant->proof_ms,
+                           .approval = grant->approval };
     struct verbs use;
 
     grant->granter = edit->actor->subject;
     if (check_subject(edit, grant, err) != 0 ||
         check_role_place(edit, grant, err) != 0 ||
+        check_vendor(edit, grant, err) != 0 ||
+        settle_devices(edit, grant, err) != 0 ||
         network_check("/sources", grant->sources, err) != 0 ||
         check_window(edit, grant, err) != 0 ||
         settle_masks(edit, grant, err) != 0)

@@ -2,6 +2,7 @@
 #include "core/schema.h"
 
 #include <assert.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "core/schema_private.h"
@@ -12,6 +13,8 @@ const struct schema *
 schema_get(enum kind kind)
 {
     assert(kind > KIND_NONE && kind < KIND_COUNT);
+    if (schema_trust[kind].name != NULL)
+        return &schema_trust[kind];
     return schema_estate[kind].name != NULL ? &schema_estate[kind]
                                             : &schema_tenant[kind];
 }
@@ -35,6 +38,20 @@ schema_field(enum kind kind, const char *name)
         if (strcmp(schema->fields[i].name, name) == 0)
             return &schema->fields[i];
     return NULL;
+}
+
+/* The list is canonical JSON: an id stands in it as it is, in quotes. */
+bool
+schema_lists_id(const struct blob *list, enum kind kind, struct id id)
+{
+    char quoted[ID_TEXT_MAX + 2];
+    char text[ID_TEXT_MAX];
+
+    if (list == NULL)
+        return false;
+    id_format(schema_get(kind)->prefix, id, text);
+    (void)snprintf(quoted, sizeof(quoted), "\"%s\"", text);
+    return strstr(list->bytes, quoted) != NULL;
 }
 
 int

@@ -57,6 +57,12 @@ enum kind {
     KIND_MEMBER,  /* a subject in a group */
     KIND_IDENTITYPROVIDER, /* who says who somebody is: OpenID Connect */
     KIND_IDENTITY,    /* a user is that person at that provider */
+    KIND_APPROVAL,    /* one operation that takes more than one person */
+    KIND_GUARD,       /* what a verb needs besides a grant */
+    KIND_BREAKGLASS,  /* an emergency, to be reviewed */
+    KIND_WORKORDER,   /* a vendor's work on devices */
+    KIND_OPDOCUMENT,  /* a text of a work order */
+    KIND_VISIT,       /* a vendor was at a tenant's cards */
     KIND_FACT,    /* history: usage */
     KIND_EVENT,   /* history: audit record */
     KIND_COUNT
@@ -166,6 +172,9 @@ enum kind schema_find(const char *name);
 const struct field *schema_field(enum kind kind, const char *name);
 /* The enum's number for a name, -1 when there is none. */
 int schema_enum_parse(const char *const *names, const char *text);
+
+/* Is an id in a FIELD_DOC that is a list of ids?  NULL: in none. */
+bool schema_lists_id(const struct blob *list, enum kind kind, struct id id);
 
 /* A member of an object's image. */
 static inline const void *

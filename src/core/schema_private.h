@@ -9,6 +9,7 @@
 /* By kind; each kind is in one of them. */
 extern const struct schema schema_estate[KIND_COUNT];
 extern const struct schema schema_tenant[KIND_COUNT];
+extern const struct schema schema_trust[KIND_COUNT];
 
 extern const char *const schema_every_names[];
 

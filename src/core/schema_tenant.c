@@ -85,6 +85,9 @@ static const struct field user_fields[] = {
     ENUM(user, state, U, state_names, "whether it may act"),
     AMOUNT(user, failures, 0, "failed logins since the last good one"),
     TIME(user, locked_ms, 0, "no login before"),
+    REF(user, creator, FIELD_PLATFORM, KIND_NONE, "who made it"),
+    REF(user, setter, FIELD_PLATFORM, KIND_NONE,
+        "somebody else who set its password last"),
 };
 static const struct field serviceaccount_fields[] = {
     TEXT(serviceaccount, display, C | U, "name for people"),
@@ -152,6 +155,12 @@ static const struct field grant_fields[] = {
     REF(grant, granter, 0, KIND_NONE, "who gave it"),
     REF(grant, provider, 0, KIND_IDENTITYPROVIDER,
         "identity provider whose mapping made it"),
+    DOC(grant, devices, C, "only these nodes, cards and what is below them; "
+                           "null: any object"),
+    REF(grant, workorder, 0, KIND_WORKORDER, "only while it is open"),
+    AMOUNT(grant, proof_ms, C,
+           "longest age of the proof of identity, ms; 0: any"),
+    BOOL(grant, approval, C, "each change by it needs a second person"),
 };
 static const struct field group_fields[] = {
     TEXT(team, display, C | U, "name for people"),

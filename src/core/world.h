@@ -45,7 +45,9 @@ const void *world_get_kind(const struct world *world, enum kind kind,
     X(ALARM, alarm) X(REQUEST, wish) X(RECEIPT, receipt) X(SOURCE, source) \
     X(RECENT, recent) X(MAINTENANCE, maintenance)                             \
     X(REQUIREMENT, requirement) X(COMMITMENT, commitment)                     \
-    X(GROUP, team) X(MEMBER, membership)
+    X(GROUP, team) X(MEMBER, membership)                                      \
+    X(APPROVAL, approval) X(GUARD, guard) X(BREAKGLASS, breakglass)           \
+    X(WORKORDER, workorder) X(OPDOCUMENT, opdocument) X(VISIT, visit)
 #define WORLD_GETTER(KIND, name)                                              \
     static inline const struct name *world_##name(const struct world *world,  \
                                                   struct ref ref)             \

@@ -47,6 +47,12 @@ command_person(struct play *play, struct ref node, enum role_builtin role)
     command_grant(changes, user, node, role);
     if (node.kind == KIND_TENANT)
         command_grant(changes, user, node, ROLE_DEVELOPER);
+    if (node.kind == KIND_PLATFORM) {
+        struct breakglass *glass =
+            change_create(changes, KIND_BREAKGLASS, user, "");
+
+        glass->to_ms = scene->now_ms + 10 * COMMAND_YEAR;
+    }
     session->digest[0] = (uint8_t)(1 + play->people_count);
     session->expires_ms = scene->now_ms + 10 * COMMAND_YEAR;
     scene_apply(scene, changes);

@@ -166,6 +166,8 @@ make_actors(struct lab *lab)
             (void)some_grant(lab, people[i]);
         if (chance(lab, 30))
             (void)some_grant(lab, people[i]);
+        if (chance(lab, 30))
+            (void)people_alone(p, people[i]);
     }
     lab->actors[10] = people_key(p, p->bot, some_verbs(lab, 70),
                                  chance(lab, 50) ? none : p->alpha);
@@ -370,30 +372,26 @@ oracle_grant(const struct lab *lab, const struct actor *actor, enum verb verb,
 }
 
 static bool
-guard_holds(const struct lab *lab, const struct actor *actor, enum verb verb,
-            struct ref object)
+guard_holds(const struct lab *lab, const struct actor *actor, enum verb verb)
 {
-    const struct world *world = lab->p.world;
     bool proved = actor->proved_ms > 0 &&
                   lab->p.now_ms - actor->proved_ms <= ACCESS_STEP_UP_MS;
+    bool alone = false; /* the glass is broken: there are no approvals here */
 
+    world_each_child(lab->p.world, KIND_BREAKGLASS, actor->subject, ref)
+        alone = alone || world_breakglass(lab->p.world, ref)->to_ms >
+                             lab->p.now_ms;
     switch (verb_guard(verb)) {
     case VERB_GUARD_NONE:
         return true;
     case VERB_GUARD_STEP_UP:
         return proved;
     case VERB_GUARD_SECOND:
+        return alone;
     case VERB_GUARD_BOTH:
         break;
     }
-    /* Only root has the role, and only at the platform. */
-    return proved && ref_equal(actor->subject, lab->p.root) &&
-           world_grant(world, oracle_grant(lab, actor, verb, object)) !=
-               NULL &&
-           ref_equal(world_grant(world,
-                                 oracle_grant(lab, actor, verb, object))
-                         ->role,
-                     role_find(world, ROLE_PLATFORM_ADMIN));
+    return proved && alone;
 }
 
 /* For verbs that a grant is needed for: not self, public, list or agent. */
@@ -417,7 +415,7 @@ oracle(const struct lab *lab, const struct actor *actor, enum verb verb,
         return false;
     return !denied_or_capped(world, verb, object) &&
            !ref_is_none(oracle_grant(lab, actor, verb, object)) &&
-           guard_holds(lab, actor, verb, object);
+           guard_holds(lab, actor, verb);
 }
 
 static bool

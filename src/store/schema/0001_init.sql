@@ -43,6 +43,10 @@ CREATE TABLE "platform" (
     "expected" TEXT,
     "expected_upto" INTEGER,
     "expected_count" INTEGER,
+    "breakglass_roles" TEXT,
+    "breakglass_ms" INTEGER,
+    "workorder_max_ms" INTEGER,
+    "workorder_drain" INTEGER,
     "restored_ms" INTEGER,
     "observing" INTEGER,
     "live" INTEGER NOT NULL DEFAULT 1
@@ -252,6 +256,8 @@ CREATE TABLE "user" (
     "state" TEXT,
     "failures" INTEGER,
     "locked_ms" INTEGER,
+    "creator" TEXT,
+    "setter" TEXT,
     "live" INTEGER NOT NULL DEFAULT 1
 ) STRICT;
 CREATE TABLE "serviceaccount" (
@@ -336,6 +342,10 @@ CREATE TABLE "grant" (
     "sources" TEXT,
     "granter" TEXT,
     "provider" TEXT,
+    "devices" TEXT,
+    "workorder" TEXT,
+    "proof_ms" INTEGER,
+    "approval" INTEGER,
     "live" INTEGER NOT NULL DEFAULT 1
 ) STRICT;
 CREATE TABLE "ceiling" (
@@ -786,6 +796,126 @@ CREATE TABLE "identity" (
     "provider" TEXT,
     "subject" TEXT,
     "digest" TEXT,
+    "live" INTEGER NOT NULL DEFAULT 1
+) STRICT;
+CREATE TABLE "approval" (
+    "id" TEXT NOT NULL PRIMARY KEY,
+    "seq" INTEGER,
+    "version" INTEGER,
+    "revision" INTEGER,
+    "created_ms" INTEGER,
+    "updated_ms" INTEGER,
+    "parent" TEXT,
+    "name" TEXT,
+    "state" TEXT,
+    "verb" TEXT,
+    "method" TEXT,
+    "path" TEXT,
+    "target" TEXT,
+    "target_version" INTEGER,
+    "body" TEXT,
+    "query_digest" TEXT,
+    "body_digest" TEXT,
+    "reason" TEXT,
+    "needed" INTEGER,
+    "approvers" TEXT,
+    "decider" TEXT,
+    "note" TEXT,
+    "expires_ms" INTEGER,
+    "decided_ms" INTEGER,
+    "live" INTEGER NOT NULL DEFAULT 1
+) STRICT;
+CREATE TABLE "guard" (
+    "id" TEXT NOT NULL PRIMARY KEY,
+    "seq" INTEGER,
+    "version" INTEGER,
+    "revision" INTEGER,
+    "created_ms" INTEGER,
+    "updated_ms" INTEGER,
+    "parent" TEXT,
+    "name" TEXT,
+    "step_up" INTEGER,
+    "approvers" INTEGER,
+    "live" INTEGER NOT NULL DEFAULT 1
+) STRICT;
+CREATE TABLE "breakglass" (
+    "id" TEXT NOT NULL PRIMARY KEY,
+    "seq" INTEGER,
+    "version" INTEGER,
+    "revision" INTEGER,
+    "created_ms" INTEGER,
+    "updated_ms" INTEGER,
+    "parent" TEXT,
+    "name" TEXT,
+    "reason" TEXT,
+    "from_ms" INTEGER,
+    "to_ms" INTEGER,
+    "actions" TEXT,
+    "count" INTEGER,
+    "reviewer" TEXT,
+    "reviewed_ms" INTEGER,
+    "review" TEXT,
+    "live" INTEGER NOT NULL DEFAULT 1
+) STRICT;
+CREATE TABLE "workorder" (
+    "id" TEXT NOT NULL PRIMARY KEY,
+    "seq" INTEGER,
+    "version" INTEGER,
+    "revision" INTEGER,
+    "created_ms" INTEGER,
+    "updated_ms" INTEGER,
+    "parent" TEXT,
+    "name" TEXT,
+    "reason" TEXT,
+    "vendor" TEXT,
+    "subject" TEXT,
+    "sponsor" TEXT,
+    "devices" TEXT,
+    "verbs" TEXT,
+    "from_ms" INTEGER,
+    "to_ms" INTEGER,
+    "drain" INTEGER,
+    "state" TEXT,
+    "opened_ms" INTEGER,
+    "closed_ms" INTEGER,
+    "firmware_before" TEXT,
+    "firmware_after" TEXT,
+    "actions" TEXT,
+    "count" INTEGER,
+    "live" INTEGER NOT NULL DEFAULT 1
+) STRICT;
+CREATE TABLE "opdocument" (
+    "id" TEXT NOT NULL PRIMARY KEY,
+    "seq" INTEGER,
+    "version" INTEGER,
+    "revision" INTEGER,
+    "created_ms" INTEGER,
+    "updated_ms" INTEGER,
+    "parent" TEXT,
+    "name" TEXT,
+    "audience" TEXT,
+    "content" TEXT,
+    "author" TEXT,
+    "live" INTEGER NOT NULL DEFAULT 1
+) STRICT;
+CREATE TABLE "visit" (
+    "id" TEXT NOT NULL PRIMARY KEY,
+    "seq" INTEGER,
+    "version" INTEGER,
+    "revision" INTEGER,
+    "created_ms" INTEGER,
+    "updated_ms" INTEGER,
+    "parent" TEXT,
+    "name" TEXT,
+    "workorder" TEXT,
+    "vendor" TEXT,
+    "reason" TEXT,
+    "cards" TEXT,
+    "from_ms" INTEGER,
+    "to_ms" INTEGER,
+    "ended_ms" INTEGER,
+    "actions" TEXT,
+    "count" INTEGER,
     "live" INTEGER NOT NULL DEFAULT 1
 ) STRICT;
 CREATE TABLE "fact" (

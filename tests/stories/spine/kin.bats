@@ -108,6 +108,8 @@ of_admin() { admin get workload "$1" -t research -p language -o json | jq -r ".$
 
 @test "a priority that a tenant may not have comes by no way [A6]" {
     quota cards -t research -g 0 -l 1
+    refused 5 admin create priority crisis value=1000 preempt_across=true
+    admin break glass --reason "nobody else is here yet" -q
     admin create priority crisis value=1000 preempt_across=true -q
     refused 3 runs alice grand -c $h100 --priority crisis -- /bin/true
     runs alice modest -c $h100 -- "${stay[@]}"

@@ -175,6 +175,21 @@ people_ceiling(struct people *people, struct ref node, struct verbs verbs)
     return ref;
 }
 
+/* The glass is broken: no second person is asked for. */
+static inline struct ref
+people_alone(struct people *people, struct ref user)
+{
+    struct changes *changes = people_begin(people);
+    struct breakglass *glass =
+        change_create(changes, KIND_BREAKGLASS, user, "");
+    struct ref ref = glass->object.self;
+
+    glass->from_ms = people->now_ms;
+    glass->to_ms = people->now_ms + 12 * PEOPLE_HOUR;
+    world_apply(people->world, changes);
+    return ref;
+}
+
 static inline struct verbs
 people_verbs(enum verb verb)
 {

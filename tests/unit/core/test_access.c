@@ -436,7 +436,7 @@ a_guarded_verb_needs_a_recent_proof(void **state)
 }
 
 static void
-a_second_person_is_needed_by_all_but_the_platform_admin(void **state)
+a_second_person_is_needed_by_everybody(void **state)
 {
     struct actor root = people_login(&p, p.root);
     struct actor sec = people_login(&p, p.sec);
@@ -444,6 +444,8 @@ a_second_person_is_needed_by_all_but_the_platform_admin(void **state)
     (void)state;
     assert_int_equal(code(&sec, VERB_AUDIT_PURGE, p.platform),
                      ERROR_APPROVAL);
+    assert_int_equal(code(&root, VERB_TENANT_DELETE, p.red), ERROR_APPROVAL);
+    (void)people_alone(&p, p.root);
     assert_int_equal(code(&root, VERB_TENANT_DELETE, p.red), ERROR_NONE);
     root.proved_ms = 0;
     assert_int_equal(code(&root, VERB_TENANT_DELETE, p.red), ERROR_STEP_UP);
@@ -706,7 +708,7 @@ static const struct row matrix[] = {
     { VERB_QUOTA_CREATE, AT_RED, "y--------" },
     { VERB_QUOTA_CREATE, AT_ALPHA, "y---y----" },
     { VERB_TENANT_UPDATE, AT_RED, "y--------" },
-    { VERB_TENANT_DELETE, AT_RED, "y--------" },
+    { VERB_TENANT_DELETE, AT_RED, "---------" },
     { VERB_PROJECT_CREATE, AT_RED, "y---y----" },
     { VERB_USER_CREATE, AT_RED, "y---y----" },
     { VERB_USER_PASSWORD, AT_DEV, "y---y-y--" },
@@ -798,7 +800,7 @@ main(void)
         CASE(a_key_is_never_wider_than_its_verbs_subtree_and_networks),
         CASE(a_metadata_right_reads_no_content),
         CASE(a_guarded_verb_needs_a_recent_proof),
-        CASE(a_second_person_is_needed_by_all_but_the_platform_admin),
+        CASE(a_second_person_is_needed_by_everybody),
         CASE(below_a_suspended_node_one_can_only_wind_down_from_above),
         CASE(what_is_deleted_is_gone_for_everyone),
         CASE(a_subject_has_a_few_rights_on_itself),

@@ -24,7 +24,8 @@ nobody_hands_out_more_than_they_may(void **state)
 {
     struct actor pat = people_login(&p, p.pat);
     struct actor dev = people_login(&p, p.dev);
-    struct offer offer = { role_use(ROLE_DEVELOPER), 0, 0, "" };
+    struct offer offer = { .verbs = role_use(ROLE_DEVELOPER),
+                           .sources = "" };
     struct error err;
 
     (void)state;
@@ -54,8 +55,9 @@ an_offer_stays_within_window_networks_and_ceilings(void **state)
     struct actor pat = people_login(&p, p.pat);
     struct changes *changes;
     struct grant *grant;
-    struct offer offer = { people_verbs(VERB_WORKLOAD_GET), 0,
-                           PEOPLE_NOW + PEOPLE_HOUR, "10.1.0.0/16" };
+    struct offer offer = { .verbs = people_verbs(VERB_WORKLOAD_GET),
+                           .to_ms = PEOPLE_NOW + PEOPLE_HOUR,
+                           .sources = "10.1.0.0/16" };
     struct error err;
 
     (void)state;

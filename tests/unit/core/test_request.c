@@ -342,6 +342,7 @@ a_raised_limit_ends_by_itself(void **state)
     struct ref ref;
 
     (void)state;
+    (void)people_alone(&p, p.root);
     add_cards(8);
     ref = create(&root, KIND_QUOTA, p.red,
                  "{\"dimension\":\"cards\",\"limit\":4000}");

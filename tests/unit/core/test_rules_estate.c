@@ -93,6 +93,11 @@ preempting_across_tenants_is_a_right_of_its_own(void **state)
     struct actor ops = people_login(&p, p.ops);
 
     (void)state;
+    assert_refused(create(&root, KIND_PRIORITY, p.platform,
+                          "{\"name\":\"incident\",\"value\":100,"
+                          "\"preempt_across\":true}"),
+                   ERROR_APPROVAL);
+    (void)people_alone(&p, p.root);
     assert_made(create(&root, KIND_PRIORITY, p.platform,
                        "{\"name\":\"incident\",\"value\":100,"
                        "\"preempt_across\":true}"));

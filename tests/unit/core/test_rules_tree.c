@@ -11,6 +11,7 @@ a_tenants_number_is_never_used_again(void **state)
     struct ref first, second;
 
     (void)state;
+    (void)people_alone(&p, p.root);
     first = create(&root, KIND_TENANT, p.platform, "{\"name\":\"one\"}");
     assert_int_equal(world_tenant(p.world, first)->number, 1);
     assert_int_equal(delete (&root, first), 0);
@@ -27,6 +28,7 @@ a_deletion_names_what_is_in_the_way(void **state)
     struct changes *changes;
 
     (void)state;
+    (void)people_alone(&p, p.root);
     assert_int_equal(delete (&root, p.red), -1);
     assert_int_equal(err.code, ERROR_CONFLICT);
     assert_non_null(strstr(err.text, "project alpha"));
