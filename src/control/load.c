@@ -63,14 +63,39 @@ load_row(void *context, const struct value *values, struct error *err)
     return rc;
 }
 
+/* What others lie below comes before them: work orders have users, and those
+ * have break-glasses, which have alarms. */
+static enum kind
+kind_at(unsigned place)
+{
+    static const enum kind first[] = { KIND_PLATFORM, KIND_WORKORDER,
+                                       KIND_TENANT, KIND_USER,
+                                       KIND_BREAKGLASS };
+    const unsigned count = sizeof(first) / sizeof(first[0]);
+
+    if (place < count)
+        return first[place];
+    for (unsigned kind = KIND_NONE + 1; kind < KIND_COUNT; kind++) {
+        bool early = false;
+
+        for (unsigned i = 0; i < count; i++)
+            early = early || kind == (unsigned)first[i];
+        if (!early && place-- == count)
+            return (enum kind)kind;
+    }
+    return KIND_NONE;
+}
+
 static int
 each_kind(struct loader *loader, struct store_reader *reader,
           store_take *take, struct error *err)
 {
-    for (unsigned kind = KIND_NONE + 1; kind < KIND_COUNT; kind++) {
-        if (schema_get((enum kind)kind)->life != LIFE_OBJECT)
+    for (unsigned place = 0; place < KIND_COUNT - 1; place++) {
+        enum kind kind = kind_at(place);
+
+        if (schema_get(kind)->life != LIFE_OBJECT)
             continue;
-        loader->kind = (enum kind)kind;
+        loader->kind = kind;
         if (store_load(reader, loader->kind, take, loader, err) != 0)
             return -1;
     }
