@@ -99,6 +99,10 @@ HANDLER_WRITE(requests_deny)
 HANDLER_WRITE(requests_withdraw)
 HANDLER_WRITE(requests_raise)
 
+/* who_can.c: who can do what */
+HANDLER_READ(who_can_read)
+HANDLER_READ(who_can_what)
+
 /* approvals.c: second persons, emergencies, vendors */
 HANDLER_WRITE(approvals_approve)
 HANDLER_WRITE(approvals_deny)

@@ -118,6 +118,7 @@ help_of(const char *name)
         {"names", "1: also what the ids in it are called, as `names`"},
         {"raw", "1: the bytes of the log instead of what they say"},
         {"verb", "what would be done, like workload.create"},
+        {"subject", "id of a user or service account"},
         {"object", "id of what it would be done to"},
     };
     for (size_t i = 0; i < sizeof helps / sizeof *helps; i++)

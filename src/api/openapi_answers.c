@@ -136,6 +136,15 @@ static const struct openapi_answer answers[] = {
       0 },
     { "GET", "/rights", 200, JSON_TYPE,
       OBJECT("'items':" LIST_OF(GRANT_LINE)), 0 },
+    { "GET", "/who-can", 200, JSON_TYPE,
+      OBJECT("'verb':" TEXT ",'more':" BOOL
+             ",'items':" LIST_OF(
+                 OBJECT("'subject':" TEXT ",'kind':" TEXT ",'name':" TEXT
+                        ",'outcome':" TEXT ",'grant':" TEXT_OR_NULL))), 0 },
+    { "GET", "/what-can", 200, JSON_TYPE,
+      OBJECT("'subject':" TEXT ",'object':" TEXT
+             ",'items':" LIST_OF(OBJECT("'verb':" TEXT ",'outcome':" TEXT
+                                        ",'grant':" TEXT_OR_NULL))), 0 },
     { "GET", "/can-i", 200, JSON_TYPE,
       OBJECT("'allowed':" BOOL ",'outcome':" TEXT ",'verb':" TEXT
              ",'steps':" LIST_OF(OBJECT("'check':" TEXT ",'passed':" BOOL

@@ -123,6 +123,17 @@ access_agent(struct ref node, const char *source)
     return actor;
 }
 
+struct actor
+access_suppose(struct ref subject, int64_t now_ms)
+{
+    return (struct actor){ .kind = subject.kind == KIND_SERVICEACCOUNT
+                                       ? ACTOR_SERVICEACCOUNT
+                                       : ACTOR_USER,
+                           .subject = subject,
+                           .proved_ms = now_ms,
+                           .supposed = true };
+}
+
 /* Both tables are always asked, so that the time does not tell which kind of
  * token was tried. */
 int
@@ -229,6 +240,7 @@ access_decide(const struct world *world, const struct actor *actor,
     struct question question = judge_ask(world, actor, verb, object, now_ms,
                                          &verdict);
 
+    assert(!actor->supposed);
     verdict.outcome = judge_decide(&question);
     if (verdict.outcome != ACCESS_ALLOWED)
         return refuse(&question, verdict.outcome, err);

@@ -55,6 +55,7 @@ struct actor {
     uint8_t query_digest[32], body_digest[32];
     struct ref approval;   /* presented for it, or none */
     bool asking; /* a trial: what if it were approved?  Never applied */
+    bool supposed; /* as if they were there: access_suppose */
 };
 
 /*
@@ -88,6 +89,10 @@ int access_authenticate(const struct world *world,
                         struct error *err);
 /* The actor of a node's agent, whose signature the caller has checked. */
 struct actor access_agent(struct ref node, const char *source);
+/* The subject as if it were there now with a fresh proof of identity, from a
+ * network that its grants allow: for questions (access_judge), never for a
+ * decision. */
+struct actor access_suppose(struct ref subject, int64_t now_ms);
 /* Is the subject alive up to the platform: nothing deleted or suspended? */
 bool access_is_alive(const struct world *world, struct ref subject);
 /* May this user log in now?  A lock after failed logins counts here. */

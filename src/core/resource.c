@@ -145,6 +145,15 @@ rules_of(enum kind kind)
     return &rules[kind];
 }
 
+/* Workloads are made by core/submit.h. */
+bool
+resource_lies_below(enum kind kind, enum kind parent)
+{
+    if (kind == KIND_WORKLOAD)
+        return parent == KIND_PROJECT;
+    return (rules_of(kind)->parents >> parent & 1) != 0;
+}
+
 static struct edit
 edit_begin(const struct granted *granted, struct changes *changes,
            const json_t *body)
