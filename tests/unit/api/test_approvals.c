@@ -262,6 +262,21 @@ an_approval_outlives_a_restart_and_stays_used(void **state)
 
 /* --- break-glass --- */
 
+/* How many alarms with that code an operator sees that were not cleared. */
+static int
+standing(const char *code)
+{
+    scoped_json list = ask(&place, ben, "GET", "/alarms", NULL, 200);
+    const json_t *item;
+    int count = 0;
+    size_t i;
+    json_array_foreach(json_object_get(list, "items"), i, item)
+        count += json_is_null(json_object_get(item, "cleared_ms")) &&
+                 strcmp(json_string_value(json_object_get(item, "code")),
+                        code) == 0;
+    return count;
+}
+
 static void
 who_breaks_the_glass_goes_alone_and_is_reviewed_by_another(void **state)
 {
@@ -280,6 +295,8 @@ who_breaks_the_glass_goes_alone_and_is_reviewed_by_another(void **state)
     tell(&place, ann, "PATCH", "/platform", "{\"restart_max\":11}", 428);
     tell(&place, ann, "POST", "/pools", "{\"name\":\"shelter\"}", 201);
     step(ben, at, "review", "{\"note\":\"fine\"}", 409); /* in force */
+    restart();
+    assert_int_equal(standing("glass.broken"), 1);
     tell(&place, ann, "DELETE", "/tenants/red", NULL, 204);
     step(ann, at, "end", "{}", 200);
     tell(&place, ann, "GET", at, NULL, 200);
@@ -289,6 +306,7 @@ who_breaks_the_glass_goes_alone_and_is_reviewed_by_another(void **state)
     step(place.root, at, "review", "{\"note\":\"fine\"}", 403);
     step(ben, at, "review", "{\"note\":\"\"}", 400);
     step(ben, at, "review", "{\"note\":\"it burnt\"}", 200);
+    assert_int_equal(standing("glass.broken"), 0);
     step(ben, at, "review", "{\"note\":\"twice\"}", 409);
     free(grant);
     free(id);
