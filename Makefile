@@ -58,7 +58,7 @@ ALL_LDFLAGS = $(CFLAGS_$(BUILD)) $(LDFLAGS_$(BUILD)) $(LDFLAGS)
 # Each folder is a static library; the order below is the order of linking,
 # outermost first (tools/layers.txt says who may include whom).
 LAYERS := cli api control agent runner trace identity engine store accel core base
-LIBS_LINK := -lmicrohttpd -lsqlite3 -lcurl -ljansson -lsodium -lcrypto \
+LIBS_LINK := -lmicrohttpd -lsqlite3 -lcurl -ljansson -lsodium -lcrypto -loath -lqrencode \
              -lseccomp -lyaml -lz -lm -lpthread -ldl
 LIBS   := $(foreach l,$(LAYERS),$(if $(wildcard src/$(l)/*.c),$(OUT)/lib$(l).a))
 PROGRAMS := $(patsubst src/%.c,$(OUT)/%,$(wildcard src/*.c))

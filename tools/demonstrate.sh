@@ -28,7 +28,7 @@ make_tenant() {
         admin create project "$project" -t "$tenant" class=research || return 1
         admin create user "$user" -t "$tenant" || return 1
         (umask 077 && head -c 18 /dev/urandom | base64 >"$password")
-        admin passwd "$user" -t "$tenant" --password-file "$password" || return 1
+        admin passwd "$user" -t "$tenant" --lasting --password-file "$password" || return 1
         admin create grant -t "$tenant" --level tenant "subject=$(admin get user "$user" -t "$tenant" -o json | field .id)" role=tenant-admin || return 1
         admin create grant -t "$tenant" -p "$project" --level project "subject=$(admin get user "$user" -t "$tenant" -o json | field .id)" role=developer || return 1
     fi

@@ -9,6 +9,7 @@
 #include "api/state.h"
 #include "base/clock.h"
 #include "base/sign.h"
+#include "control/uses.h"
 #include "identity/token.h"
 
 /* --- on the server's thread --- */
@@ -61,7 +62,8 @@ read_token(struct exchange *exchange)
     const char *token = header + sizeof scheme - 1;
     struct digest digest;
     if (token_parse(token, &type, &ignored) != 0 ||
-        (type != TOKEN_KEY && type != TOKEN_SESSION))
+        (type != TOKEN_KEY && type != TOKEN_SESSION &&
+         type != TOKEN_INFERENCE))
         return;
     token_digest(token, &digest);
     memcpy(exchange->token, digest.bytes, sizeof exchange->token);
@@ -351,9 +353,8 @@ authenticate(struct loop *loop, struct exchange *exchange, struct error *err)
     }
     const struct object *subject =
         world_object(world, exchange->actor.subject);
-    loop_touch(loop, exchange->actor.credential);
+    uses_note(loop, exchange->actor.credential, exchange->source);
     state_learn(exchange, subject->id);
-    loop_touch(loop, exchange->actor.credential);
     return 0;
 }
 

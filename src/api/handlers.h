@@ -56,6 +56,8 @@ HANDLER_READ(rights_read)
 /* secrets.c: keys, join tokens, passwords */
 HANDLER_WRITE(secrets_make_key)
 HANDLER_WRITE(secrets_make_join)
+HANDLER_WRITE(secrets_make_invitation)
+HANDLER_WRITE(secrets_rotate_key)
 HANDLER_WRITE(secrets_set_password)
 HANDLER_WORK(secrets_hash_password)
 HANDLER_ANSWER(secrets_answer)
@@ -64,6 +66,21 @@ HANDLER_ANSWER(secrets_done)
 /* providers.c: identity providers */
 HANDLER_WRITE(providers_create)
 HANDLER_WRITE(providers_set_secret)
+/* factors.c: second factors, and when they are asked for */
+HANDLER_WRITE(factors_enrol)
+HANDLER_WRITE(factors_confirm)
+HANDLER_WRITE(factors_renew)
+HANDLER_WRITE(factors_drop)
+HANDLER_WRITE(factors_reset)
+HANDLER_WRITE(factors_policy)
+HANDLER_ANSWER(factors_answer)
+
+/* accounts.c: locks, invitations, the end of what somebody had */
+HANDLER_START(accounts_accept)
+HANDLER_READ(accounts_locked)
+HANDLER_WRITE(accounts_unlock)
+HANDLER_WRITE(accounts_drain)
+HANDLER_ANSWER(accounts_drained)
 
 /* sso.c: logins by identity providers */
 HANDLER_START(sso_start)
@@ -186,6 +203,11 @@ extern const struct body_field client_secret_body[];
 extern const struct body_field sso_body[];
 extern const struct body_field sso_stepup_body[];
 extern const struct body_field sso_callback_body[];
+extern const struct body_field rotate_body[];
+extern const struct body_field code_body[];
+extern const struct body_field accept_body[];
+extern const struct body_field factor_policy_body[];
+extern const struct body_field drain_body[];
 extern const struct body_field take_off_body[];
 extern const struct body_field note_body[];
 extern const struct body_field raise_body[];

@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "base/sign.h"
 #include "core/object.h"
+#include "core/proof.h"
 #include "core/resource.h"
 #include "core/role.h"
 #include "identity/password.h"
@@ -116,6 +117,9 @@ show_session(struct loop *loop, struct exchange *exchange)
     json_object_set_new(body, "tenant",
                         scope.kind == KIND_TENANT ? json_string(tenant)
                                                   : json_null());
+    json_object_set_new(body, "limit",
+                        json_string(proof_limit_text(proof_limit(
+                            world, login->session, exchange->now_ms))));
     answer_json(&exchange->answer, 201, body);
 }
 
@@ -346,7 +350,7 @@ login_first_admin(struct exchange *exchange)
     login->name = body_text(exchange, "name");
     login->password = body_text(exchange, "password");
     if (schema_check_name("/name", login->name, err) != 0 ||
-        password_check(login->password, login->name, err) != 0 ||
+        password_check(login->password, login->name, 0, err) != 0 ||
         check_secret(exchange, err) != 0) {
         give_up(exchange);
         return;

@@ -132,7 +132,8 @@ static const struct openapi_answer answers[] = {
       OBJECT("'id':" TEXT ",'kind':" TEXT ",'name':" TEXT
              ",'tenant':" TEXT_OR_NULL ",'tenant_name':" TEXT_OR_NULL
              ",'credential':" TEXT_OR_NULL ",'proved':" TIME_OR_NULL
-             ",'expires':" TIME_OR_NULL ",'grants':" LIST_OF(GRANT_LINE)),
+             ",'expires':" TIME_OR_NULL ",'limit':" TEXT
+             ",'second_factor':" BOOL ",'grants':" LIST_OF(GRANT_LINE)),
       0 },
     { "GET", "/rights", 200, JSON_TYPE,
       OBJECT("'items':" LIST_OF(GRANT_LINE)), 0 },
@@ -153,6 +154,16 @@ static const struct openapi_answer answers[] = {
       0 },
     { "POST", "/logout", 204, NULL, NULL, 0 },
     { "POST", "/stepup", 204, NULL, NULL, 0 },
+    { "POST", "/factor", 200, JSON_TYPE, OBJECT("'uri':" TEXT_OR_NULL), 0 },
+    { "POST", "/factor/confirm", 200, JSON_TYPE,
+      OBJECT("'recovery':" LIST_OF(TEXT)), 0 },
+    { "POST", "/factor/recovery", 200, JSON_TYPE,
+      OBJECT("'recovery':" LIST_OF(TEXT)), 0 },
+    { "DELETE", "/factor", 204, NULL, NULL, 0 },
+    { "POST", "/factor-reset", 204, NULL, NULL, 0 },
+    { "POST", "/invitations/accept", 200, JSON_TYPE, REF("user"), 0 },
+    { "POST", "/drain", 200, JSON_TYPE,
+      OBJECT("'stopped':" INT ",'left':" INT ",'leaving':" INT), 0 },
     { "POST", "/password", 204, NULL, NULL, 0 },
     { "POST", "/secret", 204, NULL, NULL, 0 },
     { "POST", "/login/sso", 200, JSON_TYPE, SSO_START, 0 },
@@ -245,11 +256,17 @@ static const struct openapi_answer answers[] = {
 
 static const struct openapi_more mores[] = {
     { "POST", "/login", KIND_SESSION,
-      "{'token':" TEXT ",'tenant':" TEXT_OR_NULL "}" },
+      "{'token':" TEXT ",'tenant':" TEXT_OR_NULL ",'limit':" TEXT "}" },
     { "POST", "/login/sso/callback", KIND_SESSION,
       "{'token':" TEXT ",'tenant':" TEXT_OR_NULL ",'user_name':" TEXT "}" },
     { "POST", "/apikeys", KIND_APIKEY,
       "{'key':{'type':['string','null'],'description':'the secret, shown "
+      "once'}}" },
+    { "POST", "/rotate", KIND_APIKEY,
+      "{'key':{'type':['string','null'],'description':'the secret, shown "
+      "once'}}" },
+    { "POST", "/invitations", KIND_INVITATION,
+      "{'token':{'type':['string','null'],'description':'the secret, shown "
       "once'}}" },
     { "POST", "/jointokens", KIND_JOINTOKEN,
       "{'token':{'type':['string','null'],'description':'the secret, shown "

@@ -163,11 +163,6 @@ add_derived(json_t *properties, enum kind kind)
         openapi_add_property(properties, "used",
                              json_pack("{s:s}", "type", "integer"),
                              "in use now");
-    if (kind == KIND_APIKEY)
-        openapi_add_property(properties, "used_ms",
-                             json_pack("{s:[s,s], s:s}", "type", "string",
-                                       "null", "format", "date-time"),
-                             "last use");
     if (kind == KIND_WORKLOAD)
         openapi_add_property(
             properties, "estimate",

@@ -22,14 +22,42 @@ const struct body_field first_admin_body[] = {
     {NULL, BODY_TEXT, false, NULL},
 };
 const struct body_field stepup_body[] = {
-    {"password", BODY_TEXT, true, "the asker's password"},
+    {"password", BODY_TEXT, false, "the asker's password"},
+    {"code", BODY_TEXT, false, "or a code of the second factor"},
+    {"recovery", BODY_TEXT, false, "or a recovery code, once each"},
     {NULL, BODY_TEXT, false, NULL},
 };
 const struct body_field password_body[] = {
     {"password", BODY_TEXT, true, "the new password"},
+    {"temporary", BODY_BOOL, false,
+     "to be changed at the next login; default for somebody else's"},
     {NULL, BODY_TEXT, false, NULL},
 };
 
+const struct body_field rotate_body[] = {
+    {"overlap_ms", BODY_INT, false,
+     "the secret before works that much longer, ms; default a day"},
+    {NULL, BODY_TEXT, false, NULL},
+};
+const struct body_field code_body[] = {
+    {"code", BODY_TEXT, true, "what the device shows"},
+    {NULL, BODY_TEXT, false, NULL},
+};
+const struct body_field accept_body[] = {
+    {"token", BODY_TEXT, true, "the invitation"},
+    {"password", BODY_TEXT, true, "of the new user"},
+    {NULL, BODY_TEXT, false, NULL},
+};
+const struct body_field factor_policy_body[] = {
+    {"second_factor", BODY_TEXT, true, "off, step-up or login"},
+    {NULL, BODY_TEXT, false, NULL},
+};
+const struct body_field drain_body[] = {
+    {"reason", BODY_TEXT, true, "why, for the owners of the work"},
+    {"cancel", BODY_BOOL, false,
+     "end all work for good; else running work goes back to waiting"},
+    {NULL, BODY_TEXT, false, NULL},
+};
 const struct body_field take_off_body[] = {
     {"reason", BODY_TEXT, true, "why, for the workload's owner"},
     {NULL, BODY_TEXT, false, NULL},

@@ -3,6 +3,8 @@
 
 #include "api/handlers.h"
 #include "api/state.h"
+#include "core/credential.h"
+#include "core/proof.h"
 #include "core/resource.h"
 #include "identity/password.h"
 #include "identity/token.h"
@@ -40,7 +42,40 @@ int
 secrets_make_key(const struct granted *granted, struct changes *changes,
                  struct exchange *exchange, struct error *err)
 {
-    return make(granted, changes, exchange, TOKEN_KEY, "key", err);
+    const char *sort =
+        json_string_value(json_object_get(exchange->body, "sort"));
+    bool inference = sort != NULL && strcmp(sort, "inference") == 0;
+    return make(granted, changes, exchange,
+                inference ? TOKEN_INFERENCE : TOKEN_KEY, "key", err);
+}
+
+int
+secrets_make_invitation(const struct granted *granted,
+                        struct changes *changes, struct exchange *exchange,
+                        struct error *err)
+{
+    return make(granted, changes, exchange, TOKEN_INVITE, "token", err);
+}
+
+/* The key stays what it is, with another secret. */
+int
+secrets_rotate_key(const struct granted *granted, struct changes *changes,
+                   struct exchange *exchange, struct error *err)
+{
+    const json_t *wish = json_object_get(exchange->body, "overlap_ms");
+    const struct apikey *key =
+        world_apikey(granted_world(granted), granted_object(granted));
+    struct secret *secret = arena_alloc(exchange->arena, sizeof *secret);
+    struct digest digest;
+    token_make(key->sort == APIKEY_INFERENCE ? TOKEN_INFERENCE : TOKEN_KEY,
+               secret->token);
+    token_digest(secret->token, &digest);
+    secret->member = "key";
+    exchange->data = secret;
+    return credential_rotate(granted, changes,
+                             json_is_integer(wish) ? json_integer_value(wish)
+                                                   : CREDENTIAL_OVERLAP_MS,
+                             digest.bytes, err);
 }
 
 int
@@ -79,9 +114,15 @@ secrets_set_password(const struct granted *granted, struct changes *changes,
     const char *password =
         json_string_value(json_object_get(exchange->body, "password"));
     const char *hash = exchange->data == NULL ? "-" : exchange->data;
-    if (password_check(password, user->name, err) != 0)
+    if (password_check(password, user->name,
+                       proof_password_min(granted_world(granted)),
+                       err) != 0)
         return -1;
-    return resource_set_password(granted, changes, hash, err);
+    if (resource_set_password(granted, changes, hash, err) != 0)
+        return -1;
+    if (json_is_false(json_object_get(exchange->body, "temporary")))
+        resource_keep_password(changes, granted_object(granted));
+    return 0;
 }
 
 int

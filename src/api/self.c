@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <string.h>
 
+#include "api/factors.h"
 #include "api/handlers.h"
 #include "api/rights.h"
 #include "api/state.h"
+#include "core/credential.h"
 #include "core/object.h"
+#include "core/proof.h"
 #include "core/resource.h"
+#include "identity/factor.h"
 #include "identity/password.h"
 
 int
@@ -40,6 +44,13 @@ self_whoami(const struct granted *granted, struct exchange *exchange,
                         json_time(session != NULL ? session->expires_ms
                                   : key != NULL   ? key->expires_ms
                                                   : 0));
+    json_object_set_new(body, "limit",
+                        json_string(proof_limit_text(
+                            proof_limit(world, actor->credential,
+                                        granted_now_ms(granted)))));
+    json_object_set_new(body, "second_factor",
+                        json_boolean(proof_is_enrolled(world,
+                                                       actor->subject)));
     json_object_set_new(body, "grants", rights_list(granted, actor->subject));
     answer_json(&exchange->answer, 200, body);
     return 0;
@@ -130,10 +141,72 @@ self_log_out(const struct granted *granted, struct changes *changes,
 }
 
 struct proof {
-    const char *password;
+    const char *password, *code, *recovery; /* what was given, or NULL */
     char hash[128];
-    bool right;
+    bool right; /* the password, if it was given */
+    bool done;  /* and all else */
 };
+
+static const char *
+given(const struct exchange *exchange, const char *name)
+{
+    return json_string_value(json_object_get(exchange->body, name));
+}
+
+/* Who has a second factor proves that one. */
+static int
+check_given(const struct proof *proof, bool factor, struct error *err)
+{
+    if (proof->code != NULL && proof->recovery != NULL)
+        return error_set(err, ERROR_INVALID,
+                         "give a code or a recovery code, not both");
+    if (factor && proof->code == NULL && proof->recovery == NULL)
+        return error_field(err, "/code",
+                           "a code of your second factor is needed");
+    if (!factor && proof->password == NULL)
+        return error_field(err, "/password", "the password is needed");
+    return 0;
+}
+
+static int
+begin_proof(struct exchange *exchange, const struct user *user,
+            struct error *err)
+{
+    struct proof *proof = arena_alloc(exchange->arena, sizeof *proof);
+    proof->password = given(exchange, "password");
+    proof->code = given(exchange, "code");
+    proof->recovery = given(exchange, "recovery");
+    memcpy(proof->hash, user->password, sizeof proof->hash);
+    exchange->data = proof;
+    return check_given(proof, user->factor_ms != 0, err);
+}
+
+/* Password and code may come together; each that is given has to be right. */
+static bool
+take_proof(const struct granted *granted, struct changes *changes,
+           const struct exchange *exchange)
+{
+    const struct proof *proof = exchange->data;
+    const struct actor *actor = granted_actor(granted);
+    uint8_t digest[FACTOR_CODE_DIGEST];
+    int64_t step;
+    if (proof->password != NULL && !proof->right)
+        return false;
+    if (proof->code != NULL &&
+        (!proof_is_enrolled(granted_world(granted), actor->subject) ||
+         !factors_check(exchange->api, granted_world(granted),
+                        actor->subject, proof->code, granted_now_ms(granted),
+                        &step) ||
+         !credential_take_step(changes, actor->credential, step)))
+        return false;
+    if (proof->recovery != NULL &&
+        (!factor_code_digest(proof->recovery, digest) ||
+         !credential_take_recovery(changes, actor->credential, digest)))
+        return false;
+    if (proof->password != NULL)
+        resource_prove(changes, actor->credential);
+    return true;
+}
 
 /* First round: takes the hash; second round: the password was checked. */
 int
@@ -147,19 +220,12 @@ self_step_up(const struct granted *granted, struct changes *changes,
     if (user == NULL || actor->credential.kind != KIND_SESSION ||
         !access_may_log_in(world, actor->subject, granted_now_ms(granted)))
         return error_set(err, ERROR_DENIED,
-                         "only a user in an open session can prove itself "
-                         "by its password");
-    if (proof == NULL) {
-        proof = arena_alloc(exchange->arena, sizeof *proof);
-        proof->password = json_string_value(
-            json_object_get(exchange->body, "password"));
-        memcpy(proof->hash, user->password, sizeof proof->hash);
-        exchange->data = proof;
-    } else if (proof->right) {
-        resource_prove(changes, actor->credential);
-    } else {
+                         "only a user in an open session can prove itself");
+    if (proof == NULL)
+        return begin_proof(exchange, user, err);
+    proof->done = take_proof(granted, changes, exchange);
+    if (!proof->done)
         resource_log_in_failed(changes, actor->subject);
-    }
     return 0;
 }
 
@@ -172,6 +238,8 @@ self_check_password(struct exchange *exchange, struct error *err)
     const char *source = state_source(exchange, account);
     if (state_may_try(exchange->api, source, err) != 0)
         return -1;
+    if (proof->password == NULL)
+        return 0;
     proof->right =
         password_verify(proof->hash[0] == '\0' ? NULL : proof->hash,
                         proof->password, exchange->api->options.password_cost);
@@ -180,7 +248,7 @@ self_check_password(struct exchange *exchange, struct error *err)
     return 0;
 }
 
-/* A trial checks no password, since it could not count the wrong ones: it says
+/* A trial checks nothing, since it could not count the wrong ones: it says
  * what the right one does. */
 void
 self_done(const struct granted *granted, const struct changes *changes,
@@ -189,11 +257,15 @@ self_done(const struct granted *granted, const struct changes *changes,
     const struct proof *proof = exchange->data;
     (void)granted;
     (void)changes;
-    if (proof == NULL || proof->right || exchange->dry_run) {
+    if (proof == NULL || proof->done || exchange->dry_run) {
         exchange->answer.status = 204;
         return;
     }
     error_set(&exchange->error, ERROR_UNAUTHENTICATED,
-              "the password is wrong");
+              proof->password != NULL && proof->code == NULL &&
+                      proof->recovery == NULL
+                  ? "the password is wrong"
+                  : "the code is wrong or was used, or the password is "
+                    "wrong");
     exchange_fail(exchange);
 }

@@ -80,6 +80,9 @@ state_new(struct loop *loop, const struct api_options *options)
             .key = own->seal,
             .refetch_ms = own->refetch_ms,
         });
+    random_bytes(&api->seal_key, sizeof api->seal_key);
+    if (own->seal != NULL)
+        api->seal_key = *own->seal;
     api->openapi = openapi_text(own->version);
     make_printers(api);
     api->hub = hub_new(api);

@@ -11,6 +11,7 @@
 #include "api/server.h"
 #include "api/stream.h"
 #include "base/hash.h"
+#include "base/seal.h"
 
 /*
  * What do the requests of one server share?  Its options, how many are in
@@ -55,6 +56,7 @@ struct api {
     struct sso *sso; /* NULL: no identity provider is asked */
     struct peers *peers;
     struct cursor_key cursor_key;
+    struct seal_key seal_key; /* of what is kept to be used again */
     char *openapi; /* the document; owned */
     struct printer *printers[KIND_COUNT][2]; /* for others, for platform's */
 

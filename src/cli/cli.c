@@ -439,10 +439,10 @@ run(struct cli *cli, int argc, char **argv, struct error *err)
 static const char *
 way_out(const struct error *err)
 {
-    if (err->code == ERROR_STEP_UP)
-        return "`bulkhead stepup`, then the same command again";
     if (err->help[0] != '\0')
         return err->help;
+    if (err->code == ERROR_STEP_UP)
+        return "`bulkhead stepup`, then the same command again";
     if (err->code == ERROR_UNAUTHENTICATED)
         return "`bulkhead login USER`, with -t TENANT for a user of a tenant";
     if (err->code == ERROR_DENIED)

@@ -7,6 +7,8 @@
 /* All commands; each is defined in the file of its name. */
 #define COMMANDS(X)                                                           \
     X(login) X(logout) X(whoami) X(stepup) X(first_admin) X(passwd) X(use)    \
+    X(invite) X(accept) X(enrol_factor) X(confirm_factor) X(drop_factor)      \
+    X(renew_recovery) X(reset_factor) X(lockouts) X(unlock)                   \
     X(get) X(nouns) X(create) X(set) X(delete)                                \
     X(set_quota) X(set_clientsecret) X(raise_quota) X(request_quota) X(request_class)               \
     X(request_priority) X(request_reservation) X(approve_request)             \
@@ -14,8 +16,8 @@
     X(approve_approval) X(deny_approval) X(drop_approval)                     \
     X(execute_approval) X(break_glass) X(end_breakglass)                      \
     X(review_breakglass) X(close_workorder) X(report_firmware)                \
-    X(create_key) X(create_jointoken) X(create_reservation) X(create_maintenance)                            \
-    X(submit) X(cancel) X(hold) X(release) X(release_workload) X(wait)        \
+    X(create_key) X(rotate_key) X(create_jointoken) X(create_reservation) X(create_maintenance)                            \
+    X(submit) X(cancel) X(hold) X(release) X(release_workload) X(drain) X(wait)        \
     X(logs) X(explain) X(what_if) X(advise) X(advise_defragment) X(queue)                                    \
     X(cards) X(bindings) X(usage) X(cost)                                     \
     X(can_i) X(who_can) X(what_can) X(rights) X(check) X(backup) X(restore) X(restore_confirm)                 \

@@ -24,7 +24,7 @@ first_admin(struct cli *cli, struct error *err)
     (void)json_object_set_new(body, "password", json_string(password));
     call.body = body;
     if (client_send(cli, &call, &answer, err) != 0 ||
-        session_open(cli, cli->words[0], password, err) != 0)
+        session_open(cli, cli->words[0], password, NULL, err) != 0)
         return -1;
     output_done(cli, "user", cli->words[0], "created and logged in", answer);
     return 0;

@@ -90,7 +90,7 @@ const struct command command_get = {
             "wide\n\n"
             "Nouns: pools, nodes, cards, jointokens, classes, priorities, "
             "prices, tenants,\nunits, projects, users, serviceaccounts, "
-            "apikeys, sessions, roles, grants, groups,\nmembers, ceilings, denies, quotas, reservations, "
+            "apikeys, sessions, roles, grants, groups,\nmembers, invitations, ceilings, denies, quotas, reservations, "
             "workloads, instances, volumes, alarms, requests,\nidentityproviders, identities. Singular works too;\n"
             "`bulkhead nouns` says what they are.",
     .options = options,

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <string.h>
+
 #include "cli/command.h"
 #include "cli/output.h"
 #include "cli/session.h"
 #include "cli/sso.h"
 
 static int
-by_password(struct cli *cli, const char **user_out, struct error *err)
+by_password(struct cli *cli, const char **user_out, const char **limit_out,
+            struct error *err)
 {
     char password[SESSION_SECRET_MAX];
 
@@ -17,13 +20,31 @@ by_password(struct cli *cli, const char **user_out, struct error *err)
     return cli_secret(cli, "password-file", "password", password,
                       sizeof(password), err) != 0
                ? -1
-               : session_open(cli, cli->words[0], password, err);
+               : session_open(cli, cli->words[0], password, limit_out, err);
+}
+
+/* What the session lacks, and how to mend it; a code is asked for at once. */
+static int
+mend(struct cli *cli, const char *limit, struct error *err)
+{
+    if (strcmp(limit, "code") == 0)
+        return session_prove(cli, true, err);
+    if (cli->quiet)
+        return 0;
+    if (strcmp(limit, "password") == 0)
+        (void)fprintf(stderr, "The password has to be changed first: "
+                              "`bulkhead passwd %s`.\n",
+                      cli->words[0]);
+    if (strcmp(limit, "enrol") == 0)
+        (void)fprintf(stderr, "A second factor is required here: `bulkhead "
+                              "enrol factor`.\n");
+    return 0;
 }
 
 static int
 login(struct cli *cli, struct error *err)
 {
-    const char *provider = cli_option(cli, "sso"), *user;
+    const char *provider = cli_option(cli, "sso"), *user, *limit = "none";
 
     if (cli_has(cli, "operator") || cli_option(cli, "workorder") != NULL)
         cli->tenant = cli->project = NULL;
@@ -32,7 +53,9 @@ login(struct cli *cli, struct error *err)
                          "with --sso the identity provider says who you are: "
                          "no USER");
     if (provider != NULL ? sso_log_in(cli, provider, &user, err) != 0
-                         : by_password(cli, &user, err) != 0)
+                         : by_password(cli, &user, &limit, err) != 0)
+        return -1;
+    if (mend(cli, limit, err) != 0)
         return -1;
     if (!cli->quiet)
         output_line("logged in as %s%s%s", user,
@@ -46,6 +69,7 @@ static const struct command_option options[] = {
       "file with the password; else standard input is asked" },
     { "sso", 0, "PROVIDER", "by this identity provider, in a browser" },
     { "paste", 0, NULL, "the browser is on another machine" },
+    { "code-file", 0, "FILE", "file with the code, where one is asked for" },
     { "operator", 0, NULL, "a user of the platform, not of a tenant" },
     { "workorder", 0, "ID", "the vendor of this work order" },
     { 0 },

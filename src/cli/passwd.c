@@ -19,6 +19,8 @@ passwd(struct cli *cli, struct error *err)
                    sizeof(password), err) != 0)
         return -1;
     (void)json_object_set_new(body, "password", json_string(password));
+    if (cli_has(cli, "lasting"))
+        (void)json_object_set_new(body, "temporary", json_false());
     call.body = body;
     call.path = arena_printf(cli->arena, "%s/password", path);
     if (client_send(cli, &call, &answer, err) != 0)
@@ -30,6 +32,7 @@ passwd(struct cli *cli, struct error *err)
 static const struct command_option options[] = {
     { "password-file", 0, "FILE",
       "file with the new password; else standard input is asked" },
+    { "lasting", 0, NULL, "somebody else need not change it first" },
     { "workorder", 0, "NAME", "of the vendor of this work order" },
     PLACE_NODE_OPTIONS,
     { 0 },
@@ -39,6 +42,9 @@ const struct command command_passwd = {
     .verb = "passwd",
     .words = "USER",
     .help = "Set a user's password.",
+    .more = "Somebody else has to change it before anything else, and their "
+            "sessions end. `bulkhead invite`\nlets a new user set the first "
+            "one.",
     .options = options,
     .words_min = 1,
     .words_max = 1,

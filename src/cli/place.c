@@ -31,6 +31,7 @@ levels_of(enum kind kind)
     case KIND_ROLE:
     case KIND_GROUP:
     case KIND_MEMBER:
+    case KIND_INVITATION:
         return LEVEL_PLATFORM | LEVEL_TENANT;
     case KIND_RESERVATION:
         return LEVEL_TENANT | LEVEL_UNIT | LEVEL_PROJECT;

@@ -6,7 +6,7 @@
 
 int
 session_open(struct cli *cli, const char *user, const char *password,
-             struct error *err)
+             const char **limit_out, struct error *err)
 {
     static const char *const keys[] = { "token", "tenant", "project", "url",
                                         "socket", "user" };
@@ -30,5 +30,34 @@ session_open(struct cli *cli, const char *user, const char *password,
     values[0] = json_string_value(json_object_get(answer, "token"));
     if (values[0] == NULL)
         return error_set(err, ERROR_INTERNAL, "the answer has no token");
+    if (limit_out != NULL) {
+        const char *limit =
+            json_string_value(json_object_get(answer, "limit"));
+
+        *limit_out =
+            arena_strdup(cli->arena, limit != NULL ? limit : "none");
+    }
+    cli->token = arena_strdup(cli->arena, values[0]);
     return context_set(cli, keys, values, 6, err);
+}
+
+int
+session_prove(struct cli *cli, bool factor, struct error *err)
+{
+    struct client_call call = { .method = "POST", .path = "/api/v1/stepup" };
+    bool recovery = cli_has(cli, "recovery-file");
+    const char *field = recovery ? "recovery" : factor ? "code" : "password";
+    const char *option = recovery ? "recovery-file"
+                         : factor ? "code-file"
+                                  : "password-file";
+    scoped_json body = json_object();
+    scoped_json answer = NULL;
+    char secret[SESSION_SECRET_MAX];
+
+    if (cli_secret(cli, option, recovery ? "recovery code" : field, secret,
+                   sizeof(secret), err) != 0)
+        return -1;
+    (void)json_object_set_new(body, field, json_string(secret));
+    call.body = body;
+    return client_send(cli, &call, &answer, err);
 }

@@ -6,8 +6,13 @@
 
 #define SESSION_SECRET_MAX 1025
 
-/* Logs in and keeps the session (and the tenant) in the context file. */
+/* Logs in and keeps the session (and the tenant) in the context file.
+ * limit_out, when not NULL: what the session lacks, "none" when nothing. */
 int session_open(struct cli *cli, const char *user, const char *password,
-                 struct error *err);
+                 const char **limit_out, struct error *err);
+
+/* Proves the identity again: by a code (--code-file, --recovery-file), else by
+ * the password (--password-file); factor: by a code whatever was given. */
+int session_prove(struct cli *cli, bool factor, struct error *err);
 
 #endif

@@ -21,8 +21,6 @@ loop_touch(struct loop *loop, struct ref ref)
 
     if (ref.kind == KIND_NODE)
         world_touch_node(loop->world, ref, now_ms);
-    else if (ref.kind == KIND_APIKEY)
-        world_touch_apikey(loop->world, ref, now_ms);
 }
 
 struct journal *

@@ -678,6 +678,7 @@ loop_close(struct loop *loop)
     (void)pthread_cond_destroy(&loop->wake);
     (void)pthread_cond_destroy(&loop->idle);
     (void)pthread_mutex_destroy(&loop->lock);
+    free(loop->uses.list);
     free(loop->where);
     free(loop);
 }

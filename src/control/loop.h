@@ -112,8 +112,8 @@ void loop_counter(struct loop *loop, const char *name, int64_t value,
  * lives until the job is done.  The order has a record, this has none. */
 void loop_erase_person(struct loop *loop, const char *log, int64_t position);
 struct journal *loop_journal(struct loop *loop);
-/* Notes that a node was heard or an API key used just now: soft state, which
- * is not stored and needs no record. */
+/* Notes that a node was heard just now: soft state, which is not stored and
+ * needs no record. */
 void loop_touch(struct loop *loop, struct ref ref);
 
 /* --- timers --- */

@@ -35,6 +35,12 @@ struct loop_reason {
     char text[LOOP_REASON_MAX];
 };
 
+/* Keys and sessions whose use is to be stored (uses.c). */
+struct loop_uses {
+    struct ref *list;
+    size_t count, room;
+};
+
 struct loop {
     struct loop_options options;
     char *where;
@@ -50,6 +56,7 @@ struct loop {
     struct feed *feed;
     struct id_source ids;
     struct wallclock clock;
+    struct loop_uses uses;
     bool jumped; /* since somebody asked */
     struct batch *batch; /* of the job that runs */
     int64_t epoch;

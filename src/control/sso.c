@@ -28,7 +28,7 @@ struct known {
 };
 
 /* What was used and must not be used again. */
-struct seen {
+struct contact {
     struct digest digest;
     int64_t until_ms; /* wall */
 };
@@ -39,7 +39,7 @@ struct sso {
     pthread_mutex_t lock; /* for what follows */
     struct sso_call *calls;
     struct known known[SSO_PROVIDERS_MAX];
-    struct seen seen[SSO_SEEN_MAX];
+    struct contact seen[SSO_SEEN_MAX];
     size_t seen_next;
 };
 
@@ -50,14 +50,14 @@ static bool
 use_once(struct sso *sso, const char *kind, const char *text,
          int64_t until_ms, int64_t now_ms)
 {
-    struct seen *free = NULL;
+    struct contact *free = NULL;
     struct digest digest;
     bool fresh = true;
 
     digest_of_two(kind, strlen(kind) + 1, text, strlen(text), &digest);
     (void)pthread_mutex_lock(&sso->lock);
     for (size_t i = 0; i < SSO_SEEN_MAX; i++) {
-        struct seen *seen = &sso->seen[i];
+        struct contact *seen = &sso->seen[i];
 
         if (seen->until_ms > now_ms &&
             digest_compare(&seen->digest, &digest) == 0)
@@ -68,7 +68,7 @@ use_once(struct sso *sso, const char *kind, const char *text,
     if (free == NULL)
         free = &sso->seen[sso->seen_next++ % SSO_SEEN_MAX];
     if (fresh)
-        *free = (struct seen){ digest, until_ms };
+        *free = (struct contact){ digest, until_ms };
     (void)pthread_mutex_unlock(&sso->lock);
     return fresh;
 }

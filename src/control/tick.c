@@ -7,6 +7,8 @@
 #include "base/log.h"
 #include "control/execute.h"
 #include "control/journal.h"
+#include "control/uses.h"
+#include "core/proof.h"
 #include "core/approval.h"
 #include "core/breakglass.h"
 #include "core/quota_watch.h"
@@ -228,9 +230,13 @@ is_over(const struct world *world, struct ref ref, int64_t now_ms)
     const struct session *session = world_session(world, ref);
     const struct receipt *receipt = world_receipt(world, ref);
     const struct jointoken *token = world_jointoken(world, ref);
+    const struct invitation *invitation = world_invitation(world, ref);
 
     if (session != NULL)
-        return session->expires_ms + SESSION_KEEP_MS < now_ms;
+        return session->expires_ms + SESSION_KEEP_MS < now_ms ||
+               !proof_is_fresh(world, session, now_ms - SESSION_KEEP_MS);
+    if (invitation != NULL)
+        return invitation->expires_ms + SESSION_KEEP_MS < now_ms;
     if (receipt != NULL)
         return receipt->expires_ms < now_ms;
     return token != NULL && token->expires_ms != 0 &&
@@ -241,7 +247,7 @@ static int
 sweep(struct changes *changes, void *data, struct error *err)
 {
     static const enum kind kinds[] = { KIND_RECEIPT, KIND_SESSION,
-                                       KIND_JOINTOKEN };
+                                       KIND_JOINTOKEN, KIND_INVITATION };
     int64_t now_ms = changes->context.now_ms;
 
     (void)data;
@@ -256,6 +262,13 @@ sweep(struct changes *changes, void *data, struct error *err)
                 break;
         }
     return 0;
+}
+
+static void
+tick_uses(struct loop *loop, void *data)
+{
+    (void)data;
+    uses_store(loop);
 }
 
 static void
@@ -293,6 +306,7 @@ tick_start(struct loop *loop, const struct tick_options *options)
     loop_every(loop, QUOTA_MS, tick_quotas, tick);
     loop_every(loop, TRUST_MS, tick_trust, tick);
     loop_every(loop, tick->options.usage_ms / 10 + 1, tick_usage, tick);
+    loop_every(loop, tick->options.sweep_ms, tick_uses, tick);
     loop_every(loop, tick->options.sweep_ms, tick_sweep, tick);
     return tick;
 }

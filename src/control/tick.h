@@ -12,7 +12,8 @@
  *   usage     cuts the cards' time lines, so that facts are never old
  *   audit     each second: folded refusals and the heads of the tenants' logs
  *             go to the platform's log; a heartbeat each minute
- *   sweep     forgets expired sessions, receipts and join tokens
+ *   uses      each minute: when keys and sessions were last used
+ *   sweep     forgets expired sessions, receipts, invitations, join tokens
  */
 
 struct tick;

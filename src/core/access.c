@@ -6,6 +6,7 @@
 
 #include "core/approval.h"
 #include "core/judge.h"
+#include "core/proof.h"
 #include "core/reach.h"
 #include "core/workorder.h"
 
@@ -143,14 +144,17 @@ access_authenticate(const struct world *world, const uint8_t token_digest[32],
 {
     struct ref at = world_find_digest(world, KIND_SESSION, token_digest);
     struct ref key = world_find_digest(world, KIND_APIKEY, token_digest);
-    const struct session *session = world_session(world, at);
+    const struct apikey *minted = world_apikey(world, key);
     struct actor actor = { .credential = ref_is_none(key) ? at : key };
 
     actor.subject = world_parent(world, actor.credential);
     actor.kind = actor.subject.kind == KIND_SERVICEACCOUNT
                      ? ACTOR_SERVICEACCOUNT
                      : ACTOR_USER;
-    actor.proved_ms = session != NULL ? session->proved_ms : 0;
+    actor.proved_ms = proof_ms(world, actor.credential);
+    actor.old_secret =
+        minted != NULL && memcmp(minted->digest, token_digest,
+                                 sizeof(minted->digest)) != 0;
     (void)snprintf(actor.source, sizeof(actor.source), "%s", source);
     if (!judge_actor(world, &actor, now_ms))
         return error_set(err, ERROR_UNAUTHENTICATED,
@@ -181,6 +185,48 @@ access_not_found(struct error *err)
     return error_set(err, ERROR_NOT_FOUND, "there is no such object");
 }
 
+/* What somebody lacks who may do nothing else yet. */
+static int
+refuse_limited(const struct question *question, struct error *err)
+{
+    switch (proof_limit(question->world, question->actor->credential,
+                        question->now_ms)) {
+    case PROOF_FREE:
+        break;
+    case PROOF_PASSWORD:
+        error_set(err, ERROR_STEP_UP,
+                  "the password has to be changed before anything else");
+        return error_help(err, "set one of your own: `bulkhead passwd NAME`, "
+                               "POST /users/{user}/password");
+    case PROOF_ENROL:
+        error_set(err, ERROR_STEP_UP,
+                  "a second factor is required here, and you have none");
+        return error_help(err, "`bulkhead enrol factor`, POST /factor");
+    case PROOF_CODE:
+        break;
+    }
+    error_set(err, ERROR_STEP_UP,
+              "this session has not shown the second factor yet");
+    return error_help(err, "`bulkhead stepup`, POST /stepup with a code");
+}
+
+static int
+refuse_unproved(const struct question *question, struct error *err)
+{
+    const struct world *world = question->world;
+    struct ref subject = question->actor->subject;
+
+    error_set(err, ERROR_STEP_UP,
+              "%s needs a proof of identity within the last 5 minutes",
+              verb_name(question->verb));
+    if (proof_need(world, subject) != FACTOR_OFF &&
+        !proof_is_enrolled(world, subject))
+        return error_help(err, "a second factor is required for it: "
+                               "`bulkhead enrol factor`, then repeat");
+    return error_help(err, "prove your identity again and repeat: "
+                           "`bulkhead stepup`, POST /stepup");
+}
+
 /* Who would see the object after a proof of identity may know that. */
 static bool
 is_proof_missing(const struct question *question, enum access_outcome outcome)
@@ -198,15 +244,13 @@ refuse(const struct question *question, enum access_outcome outcome,
     if (outcome == ACCESS_NO_ACTOR)
         return error_set(err, ERROR_UNAUTHENTICATED,
                          "the credential is not valid");
+    if (outcome == ACCESS_LIMITED)
+        return refuse_limited(question, err);
     if (outcome == ACCESS_NO_OBJECT ||
         (!is_proof_missing(question, outcome) && !judge_sees(question)))
         return access_not_found(err);
-    if (outcome == ACCESS_STEP_UP) {
-        error_set(err, ERROR_STEP_UP,
-                  "%s needs a proof of identity within the last 5 minutes",
-                  name);
-        return error_help(err, "prove your identity again and repeat");
-    }
+    if (outcome == ACCESS_STEP_UP)
+        return refuse_unproved(question, err);
     if (outcome == ACCESS_APPROVAL)
         return approval_needed(question->world, question->verb, err);
     if (outcome == ACCESS_SUSPENDED)
@@ -390,6 +434,7 @@ access_outcome_text(enum access_outcome outcome)
         [ACCESS_DENY] = "deny",           [ACCESS_CEILING] = "ceiling",
         [ACCESS_KEY] = "key",             [ACCESS_NO_GRANT] = "no grant",
         [ACCESS_STEP_UP] = "step-up",     [ACCESS_APPROVAL] = "approval",
+        [ACCESS_LIMITED] = "limited",
     };
 
     return texts[outcome];

@@ -48,6 +48,7 @@ struct actor {
     enum actor_kind kind;
     struct ref subject;    /* user, serviceaccount or node */
     struct ref credential; /* session or apikey; none for agents */
+    bool old_secret;       /* the key's secret from before a rotation */
     int64_t proved_ms;     /* last proof of identity, 0: none */
     char source[64];       /* address of the client, "" for local ones */
     /* The operation that is carried out, for core/approval.h. */
@@ -179,6 +180,7 @@ enum access_outcome {
     ACCESS_NO_GRANT,
     ACCESS_STEP_UP,    /* all holds but a recent proof of identity */
     ACCESS_APPROVAL,   /* all holds but the approval */
+    ACCESS_LIMITED,    /* the session lacks something: core/proof.h */
 };
 
 /* What decided, for the audit record. */
@@ -248,6 +250,16 @@ int access_delegate_check(const struct world *world,
 int access_control_check(const struct world *world, const struct actor *actor,
                          struct ref target, int64_t now_ms,
                          struct error *err);
+/*
+ * Minting: a key for somebody else is in the hands of who makes it, so it
+ * never has more than they may do themselves for as long and from where it can
+ * be used, whatever the account is given later.  Its owner's rights count for
+ * it on node and below alone: its subtree, or where the account lives.
+ * The verbs that such a key may have; offer's are not looked at.
+ */
+struct verbs access_may_mint(const struct world *world,
+                             const struct actor *actor, struct ref node,
+                             const struct offer *offer, int64_t now_ms);
 /* What the actor itself may do on node by grants, key and ceilings. */
 struct verbs access_use(const struct world *world, const struct actor *actor,
                         struct ref node, int64_t now_ms);

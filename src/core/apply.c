@@ -106,14 +106,14 @@ put_new(struct world *world, const struct change *change)
     }
 }
 
-/* Does the change move the object to other lists? */
+/* Does the change move the object to other lists, or give it another digest? */
 static bool
 moves(enum kind kind, const void *slot, const void *image)
 {
     const struct schema *schema = schema_get(kind);
 
     for (size_t i = 0; i < schema->field_count; i++)
-        if ((schema->fields[i].flags & FIELD_INDEX) != 0 &&
+        if ((schema->fields[i].flags & (FIELD_INDEX | FIELD_UNIQUE)) != 0 &&
             memcmp(field_at(&schema->fields[i], slot),
                    field_at(&schema->fields[i], image),
                    schema->fields[i].size) != 0)

@@ -95,6 +95,8 @@ key_leaves(const struct question *question)
     if (!ref_is_none(key->subtree) &&
         judge_place(question, key->subtree) == question->depth)
         return none;
+    if (!judge_key_reaches(question))
+        return none;
     return key->verbs;
 }
 
@@ -139,6 +141,20 @@ access_give(const struct world *world, const struct actor *actor,
 {
     return verbs_and(rights(world, actor, node, false, NULL, now_ms),
                      ceiling_on(world, node));
+}
+
+struct verbs
+access_may_mint(const struct world *world, const struct actor *actor,
+                struct ref node, const struct offer *offer,
+                int64_t now_ms)
+{
+    struct verbs may = rights(world, actor, node, true, offer, now_ms);
+
+    /* What is published takes no right. */
+    for (unsigned i = 0; i < VERB_COUNT; i++)
+        if (verb_is((enum verb)i, VERB_PUBLIC))
+            verbs_add(&may, (enum verb)i);
+    return verbs_and(may, ceiling_on(world, node));
 }
 
 int

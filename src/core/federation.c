@@ -7,6 +7,7 @@
 #include "base/digest.h"
 #include "core/access.h"
 #include "core/object.h"
+#include "core/proof.h"
 #include "core/role.h"
 #include "core/rules.h"
 
@@ -382,8 +383,10 @@ federation_log_in(struct changes *changes, struct ref provider,
     give_all(changes, image, user, person->claims);
     session = change_create(changes, KIND_SESSION, user, "");
     memcpy(session->digest, digest, sizeof(session->digest));
-    session->expires_ms = now_ms + RESOURCE_SESSION_MS;
+    session->expires_ms = now_ms + proof_session_life(world);
+    /* An acr that counts stands for a second factor. */
     session->proved_ms = proof_of(image, person, now_ms);
+    session->factor_ms = session->proved_ms;
     session->provider = provider;
     if (person->sid != NULL) {
         struct digest sid;
@@ -419,6 +422,8 @@ federation_prove(struct changes *changes, struct ref session,
     proved = change_update(changes, session);
     if (proved->proved_ms < proof_ms)
         proved->proved_ms = proof_ms;
+    if (proved->factor_ms < proof_ms)
+        proved->factor_ms = proof_ms;
     return 0;
 }
 

@@ -7,6 +7,7 @@
 #include "core/breakglass.h"
 #include "core/guard.h"
 #include "core/network.h"
+#include "core/proof.h"
 #include "core/reach.h"
 #include "core/workorder.h"
 
@@ -41,22 +42,24 @@ judge_state(const struct world *world, struct ref ref)
 }
 
 static bool
-session_is_alive(const struct session *session, struct ref subject,
-                 int64_t now_ms)
+session_is_alive(const struct world *world, const struct session *session,
+                 struct ref subject, int64_t now_ms)
 {
     return session != NULL && ref_equal(session->object.parent, subject) &&
            session->revoked_ms == 0 && session->held_ms == 0 &&
-           now_ms < session->expires_ms;
+           now_ms < session->expires_ms &&
+           proof_is_fresh(world, session, now_ms);
 }
 
 static bool
-key_is_alive(const struct apikey *key, struct ref subject, const char *source,
+key_is_alive(const struct apikey *key, const struct actor *actor,
              int64_t now_ms)
 {
-    return key != NULL && ref_equal(key->object.parent, subject) &&
+    return key != NULL && ref_equal(key->object.parent, actor->subject) &&
            key->revoked_ms == 0 && key->held_ms == 0 &&
            now_ms < key->expires_ms &&
-           network_match(key->sources, source);
+           (!actor->old_secret || now_ms < key->old_until_ms) &&
+           network_match(key->sources, actor->source);
 }
 
 bool
@@ -74,10 +77,10 @@ judge_actor(const struct world *world, const struct actor *actor,
         !workorder_admits(world, actor->subject, now_ms))
         return false;
     return actor->supposed ||
-           session_is_alive(world_session(world, actor->credential),
+           session_is_alive(world, world_session(world, actor->credential),
                             actor->subject, now_ms) ||
-           key_is_alive(world_apikey(world, actor->credential),
-                        actor->subject, actor->source, now_ms);
+           key_is_alive(world_apikey(world, actor->credential), actor,
+                        now_ms);
 }
 
 /* --- the path --- */
@@ -335,6 +338,21 @@ grant_fails(const struct question *question, const struct grant *grant)
 }
 
 bool
+judge_key_reaches(const struct question *question)
+{
+    const struct apikey *key = question->key;
+    struct ref within;
+
+    if (key == NULL || ref_is_none(key->minter) ||
+        ref_equal(key->minter, key->object.parent))
+        return true;
+    within = ref_is_none(key->subtree)
+                 ? world_parent(question->world, key->object.parent)
+                 : key->subtree;
+    return judge_place(question, within) < question->depth;
+}
+
+bool
 judge_stands(const struct question *question, const struct grant *grant,
              enum verb verb)
 {
@@ -353,10 +371,28 @@ judge_stands(const struct question *question, const struct grant *grant,
 
 static bool is_seconded(const struct question *question, int64_t people);
 
+/* What mends a lack of proof cannot ask for it: a first second factor, and a
+ * new password before it, take the proof that the person can give. */
+static int64_t
+proved_for(const struct question *question)
+{
+    const struct world *world = question->world;
+    const struct actor *actor = question->actor;
+    const struct session *session = world_session(world, actor->credential);
+
+    if ((question->verb != VERB_USER_FACTOR &&
+         question->verb != VERB_USER_PASSWORD) ||
+        session == NULL || !ref_equal(question->object, actor->subject) ||
+        proof_is_enrolled(world, actor->subject) ||
+        proof_need(world, actor->subject) == FACTOR_OFF)
+        return actor->proved_ms;
+    return session->proved_ms;
+}
+
 static bool
 is_proved(const struct question *question, int64_t age_ms)
 {
-    int64_t proved_ms = question->actor->proved_ms;
+    int64_t proved_ms = proved_for(question);
 
     return proved_ms > 0 && proved_ms <= question->now_ms &&
            question->now_ms - proved_ms <= age_ms;
@@ -382,6 +418,8 @@ is_granted(const struct question *question,
 {
     bool found = false;
 
+    if (!judge_key_reaches(question))
+        return false;
     reach_each(question->world, question->actor->subject, reach) {
         const struct grant *grant = world_grant(question->world, reach.grant);
         const char *why = grant_fails(question, grant);
@@ -612,6 +650,22 @@ judge_right(const struct question *question)
     return is_public(question) ? ACCESS_ALLOWED : ACCESS_NO_GRANT;
 }
 
+/* With a session that lacks something one mends that, or leaves. */
+static bool
+is_limited(const struct question *question)
+{
+    const struct actor *actor = question->actor;
+    enum verb verb = question->verb;
+    bool mends = verb == VERB_USER_GET || verb == VERB_USER_PASSWORD ||
+                 verb == VERB_USER_FACTOR || verb == VERB_SESSION_GET ||
+                 verb == VERB_SESSION_DELETE || verb == VERB_SESSION_CREATE;
+
+    return proof_limit(question->world, actor->credential,
+                       question->now_ms) != PROOF_FREE &&
+           !(mends && world_is_below(question->world, question->object,
+                                     actor->subject));
+}
+
 enum access_outcome
 judge_decide(struct question *question)
 {
@@ -619,6 +673,11 @@ judge_decide(struct question *question)
         tell(question, ACCESS_CHECK_ACTOR, question->actor->subject,
              "not alive");
         return ACCESS_NO_ACTOR;
+    }
+    if (is_limited(question)) {
+        tell(question, ACCESS_CHECK_ACTOR, question->actor->subject,
+             "limited");
+        return ACCESS_LIMITED;
     }
     tell(question, ACCESS_CHECK_ACTOR, question->actor->subject, "");
     if (!judge_path(question))

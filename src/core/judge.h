@@ -56,6 +56,10 @@ bool judge_stands(const struct question *question, const struct grant *grant,
 /* "" when the grant's own conditions hold. */
 const char *judge_conditions(const struct question *question,
                              const struct grant *grant);
+/* Where the rights of a key's owner count for it: anywhere when the owner made
+ * it, else below the subtree or where the owner lives, since whoever made it
+ * may have kept it (access_may_mint). */
+bool judge_key_reaches(const struct question *question);
 /* A tenant's subject has rights in its tenant alone, whatever a grant says. */
 bool judge_bounds(const struct world *world, const struct grant *grant);
 

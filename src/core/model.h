@@ -48,6 +48,16 @@ struct object {
     struct link index[WORLD_INDEXES];
 };
 
+/* When people have to prove a second factor; of platform and tenant the
+ * stricter one counts. */
+enum second_factor {
+    FACTOR_OFF,     /* who enrolled one proves it at a step-up */
+    FACTOR_STEP_UP, /* no step-up without one */
+    FACTOR_LOGIN,   /* no login without one */
+};
+
+enum suspend_work { SUSPEND_KEEP, SUSPEND_DRAIN };
+
 enum state { STATE_ACTIVE, STATE_SUSPENDED, STATE_DELETED };
 
 struct platform {
@@ -74,6 +84,12 @@ struct platform {
     int64_t expected_count; /* submissions that are counted */
     int64_t restored_ms; /* put back from a backup then: the epoch */
     bool observing; /* until somebody confirms: look on, start nothing */
+    int second_factor;        /* enum second_factor */
+    int64_t password_min;     /* characters; 0: the shipped number */
+    int64_t password_life_ms; /* 0: for ever */
+    int64_t session_ms;       /* life of a login; 0: the shipped one */
+    int64_t session_idle_ms;  /* it ends after so long without use; 0: never */
+    int suspend_work;         /* enum suspend_work: of what is suspended */
     struct blob *breakglass_roles; /* JSON list of names; null:
                                       platform-admin */
     int64_t breakglass_ms;    /* longest break-glass; 0: 1 h */
@@ -225,6 +241,7 @@ struct tenant { /* below the platform */
     struct blob *priorities; /* JSON list of priority ids; null: all that do
                                 not preempt across tenants */
     int64_t weight;          /* in fair share, 1000: 1.0; 0: that too */
+    int second_factor;       /* enum second_factor */
     /* derived */
     uint64_t scope_revision;
     int64_t used_milli; /* live bindings */
@@ -254,6 +271,13 @@ struct user { /* below a tenant, or the platform for operators */
     int state;
     int64_t failures;  /* logins failed since the last success */
     int64_t locked_ms; /* no login before this time */
+    int64_t password_ms; /* the password is of then */
+    bool temporary;    /* somebody else set it: to be changed first */
+    char factor[96];   /* sealed seed of the second factor, "": none */
+    int64_t factor_ms; /* confirmed then; 0: not yet */
+    int64_t factor_step; /* of the newest code that was taken */
+    uint8_t recovery[160]; /* digests of 10 codes, 0 where one was used */
+    int64_t recovery_left;
     struct ref creator; /* who made it */
     struct ref setter;  /* somebody else who set its password last */
 };
@@ -265,6 +289,14 @@ struct serviceaccount { /* below a project */
     struct ref creator;
 };
 
+/* The last use of a key or session; kept in memory alone. */
+struct seen {
+    int64_t ms;
+    char from[64];
+    bool noted; /* to be stored */
+};
+
+enum apikey_sort { APIKEY_ACCESS, APIKEY_INFERENCE };
 struct apikey { /* below its subject: user or serviceaccount */
     struct object object;
     uint8_t digest[32];
@@ -274,19 +306,31 @@ struct apikey { /* below its subject: user or serviceaccount */
     int64_t expires_ms;
     int64_t revoked_ms;
     int64_t held_ms; /* since a restore, until somebody looked at it */
+    int sort;        /* enum apikey_sort */
+    struct ref minter;
+    uint8_t old_digest[32]; /* of the secret before a rotation; 0: none */
+    int64_t old_until_ms;   /* it works up to then */
+    int64_t rotated_ms;
+    int64_t used_ms;    /* last use; stored in batches */
+    char used_from[64]; /* and from where */
     /* derived */
-    int64_t used_ms; /* last use */
+    struct seen seen;
 };
 
 struct session { /* below a user */
     struct object object;
     uint8_t digest[32];
     int64_t expires_ms;
-    int64_t proved_ms; /* last password proof: step-up */
+    int64_t proved_ms; /* last proof by password or identity provider */
+    int64_t factor_ms; /* last proof with a second factor */
+    int64_t used_ms;    /* last use; stored in batches */
+    char used_from[64]; /* and from where */
     int64_t revoked_ms;
     int64_t held_ms; /* since a restore, until somebody looked at it */
     struct ref provider; /* identityprovider that it came by; none: password */
     uint8_t sid[32];     /* digest of the provider's session id; 0: none */
+    /* derived */
+    struct seen seen;
 };
 
 enum provider_people {
@@ -348,6 +392,15 @@ struct membership { /* below its group */
     struct object object;
     struct ref subject; /* user or serviceaccount; indexed */
     struct ref adder;
+};
+
+/* Below a tenant or the platform; goes when it is accepted. */
+struct invitation {
+    struct object object;
+    uint8_t digest[32];
+    struct ref user; /* who sets their first password with it */
+    int64_t expires_ms;
+    struct ref inviter;
 };
 
 struct ceiling { /* below a tenant or project: at most one each */

@@ -386,16 +386,12 @@ static const struct field quota_derived[] = {
     { .name = "used", .type = FIELD_INT,
       .offset = offsetof(struct quota, used) },
 };
-static const struct field apikey_derived[] = {
-    { .name = "used_ms", .type = FIELD_TIME,
-      .offset = offsetof(struct apikey, used_ms) },
-};
 
 const struct field *
 object_derived(enum kind kind, size_t *count_out)
 {
-    *count_out = kind == KIND_QUOTA || kind == KIND_APIKEY ? 1 : 0;
-    return kind == KIND_QUOTA ? quota_derived : apikey_derived;
+    *count_out = kind == KIND_QUOTA ? 1 : 0;
+    return quota_derived;
 }
 
 static void

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core/lifecycle.h"
+#include "core/proof.h"
 #include "core/rules.h"
 
 #define BELOW(kind) (UINT64_C(1) << KIND_##kind)
@@ -89,6 +90,9 @@ static const struct rule rules[KIND_COUNT] = {
                      .remove = rules_delete_group },
     [KIND_MEMBER] = { .parents = BELOW(GROUP),
                       .create = rules_create_member },
+    [KIND_INVITATION] = { .parents = BELOW(PLATFORM) | BELOW(TENANT),
+                          .named = true,
+                          .create = rules_create_invitation },
     [KIND_CEILING] = { .parents = BELOW(TENANT) | BELOW(PROJECT),
                        .create = rules_create_ceiling },
     [KIND_DENY] = { .parents = BELOW_NODES, .create = rules_create_deny },
@@ -443,6 +447,7 @@ rules_drop_subject(struct changes *changes, struct ref subject)
         rules_drop(changes, ref);
     world_each_index(changes->world, KIND_MEMBER, 0, subject, ref)
         rules_drop(changes, ref);
+    rules_drop_invitations(changes, subject);
     rules_mark_deleted(changes, subject);
 }
 
@@ -477,18 +482,24 @@ resource_set_digest(struct changes *changes, struct ref ref,
     void *image = fresh_image(changes, ref);
 
     assert(image != NULL &&
-           (ref.kind == KIND_APIKEY || ref.kind == KIND_JOINTOKEN));
+           (ref.kind == KIND_APIKEY || ref.kind == KIND_JOINTOKEN ||
+            ref.kind == KIND_INVITATION));
     if (ref.kind == KIND_APIKEY)
         memcpy(((struct apikey *)image)->digest, digest, 32);
+    else if (ref.kind == KIND_INVITATION)
+        memcpy(((struct invitation *)image)->digest, digest, 32);
     else
         memcpy(((struct jointoken *)image)->digest, digest, 32);
 }
 
 static void
-put_password(struct user *user, const char *password)
+put_password(const struct changes *changes, struct user *user,
+             const char *password)
 {
     assert(strlen(password) < sizeof(user->password));
     memcpy(user->password, password, strlen(password) + 1);
+    user->password_ms = changes->context.now_ms;
+    user->temporary = false;
     user->failures = 0;
     user->locked_ms = 0;
 }
@@ -497,10 +508,8 @@ void
 resource_first_password(struct changes *changes, struct ref user,
                         const char *password)
 {
-    struct user *image = fresh_image(changes, user);
-
-    assert(image != NULL && user.kind == KIND_USER);
-    put_password(image, password);
+    assert(user.kind == KIND_USER);
+    put_password(changes, change_update(changes, user), password);
 }
 
 int
@@ -508,21 +517,29 @@ resource_set_password(const struct granted *granted, struct changes *changes,
                       const char *password, struct error *err)
 {
     const struct actor *actor = granted_actor(granted);
-    struct ref user = granted_object(granted);
-    struct user *image;
+    struct ref ref = granted_object(granted);
+    struct user *user;
 
     assert(granted_verb(granted) == VERB_USER_PASSWORD);
-    if (access_control_check(granted_world(granted), actor, user,
+    if (access_control_check(granted_world(granted), actor, ref,
                              granted_now_ms(granted), err) != 0)
         return -1;
-    image = change_update(changes, user);
-    put_password(image, password);
-    if (!ref_equal(actor->subject, user))
-        image->setter = actor->subject;
-    world_each_child(changes->world, KIND_SESSION, user, ref)
-        if (!ref_equal(ref, actor->credential))
-            rules_drop(changes, ref);
+    user = change_update(changes, ref);
+    put_password(changes, user, password);
+    user->temporary = !ref_equal(ref, actor->subject);
+    if (user->temporary)
+        user->setter = actor->subject;
+    rules_drop_invitations(changes, ref);
+    world_each_child(changes->world, KIND_SESSION, ref, at)
+        if (!ref_equal(at, actor->credential))
+            rules_drop(changes, at);
     return 0;
+}
+
+void
+resource_keep_password(struct changes *changes, struct ref user)
+{
+    ((struct user *)change_update(changes, user))->temporary = false;
 }
 
 /* --- logins --- */
@@ -544,7 +561,7 @@ resource_log_in(struct changes *changes, struct ref user,
     image->locked_ms = 0;
     session = change_create(changes, KIND_SESSION, user, "");
     memcpy(session->digest, digest, sizeof(session->digest));
-    session->expires_ms = now_ms + RESOURCE_SESSION_MS;
+    session->expires_ms = now_ms + proof_session_life(changes->world);
     session->proved_ms = now_ms;
     *session_out = session->object.self;
     return 0;

@@ -38,23 +38,24 @@ int resource_delete(const struct granted *granted, struct changes *changes,
 
 /* --- secrets: made outside, only digests and hashes come in --- */
 
-/* An apikey or a jointoken that resource_create has just put into the set. */
+/* An apikey, jointoken or invitation that resource_create has just put into the set. */
 void resource_set_digest(struct changes *changes, struct ref ref,
                          const uint8_t digest[32]);
 /* granted: user.password on the user.  password: Argon2id string.  Ends the
- * user's other sessions; control rule for somebody else's. */
+ * user's other sessions; control rule for somebody else's, who has to change
+ * it first. */
 int resource_set_password(const struct granted *granted,
                           struct changes *changes, const char *password,
                           struct error *err);
-/* The first password of a user that the same set creates. */
+/* What was just set for somebody else may be kept by them. */
+void resource_keep_password(struct changes *changes, struct ref user);
+/* The first password of a user. */
 void resource_first_password(struct changes *changes, struct ref user,
                              const char *password);
 
 /* --- logins (the caller has checked the password) --- */
 
-#define RESOURCE_SESSION_MS (12 * 3600 * INT64_C(1000))
-
-/* A session of RESOURCE_SESSION_MS with a proof of identity now.
+/* A session with a proof of identity now.
  * ERROR_UNAUTHENTICATED when the user may not log in. */
 int resource_log_in(struct changes *changes, struct ref user,
                     const uint8_t digest[32], struct ref *session_out,

@@ -80,7 +80,7 @@ rule_update rules_update_guard;
 rule_create rules_create_serviceaccount, rules_create_apikey,
     rules_create_role, rules_create_grant, rules_create_ceiling,
     rules_create_deny;
-rule_create rules_create_member;
+rule_create rules_create_member, rules_create_invitation;
 rule_delete rules_delete_group;
 rule_update rules_update_subject, rules_update_role;
 rule_delete rules_delete_subject, rules_delete_role;
@@ -132,6 +132,12 @@ void rules_drop_children(struct changes *changes, enum kind kind,
 /* Keys, sessions, grants, memberships and stored answers of a subject; then its
  * state. */
 void rules_drop_subject(struct changes *changes, struct ref subject);
+/* Control and minting, for a key that is made or gets a new secret.  said: its
+ * verbs were asked for, so more than may be is refused and not left out. */
+int rules_check_minter(const struct edit *edit, struct apikey *key, bool said,
+                       struct error *err);
+/* What was sent to somebody who has not accepted. */
+void rules_drop_invitations(struct changes *changes, struct ref user);
 /* A group with its members and its grants. */
 void rules_drop_group(struct changes *changes, struct ref group);
 /* Grants, denies, ceilings, quotas, reservations and alarms of a node. */

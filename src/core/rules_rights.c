@@ -142,20 +142,73 @@ check_narrower(const struct edit *edit, const struct apikey *key,
                      "a key made with a key cannot be wider than that");
 }
 
+/* An inference key does one thing. */
+static int
+settle_verbs(const struct edit *edit, struct apikey *key, struct error *err)
+{
+    struct verbs invoke = { { 0 } };
+
+    verbs_add(&invoke, VERB_INFERENCE_INVOKE);
+    if (!edit_has(edit, "verbs"))
+        key->verbs = key->sort == APIKEY_INFERENCE ? invoke : verbs_all();
+    if (key->sort != APIKEY_INFERENCE || verbs_within(key->verbs, invoke))
+        return 0;
+    return error_field(err, "/verbs",
+                       "an inference key has inference.invoke alone, not %s",
+                       verb_name(verbs_first(verbs_minus(key->verbs,
+                                                         invoke))));
+}
+
+int
+rules_check_minter(const struct edit *edit, struct apikey *key, bool said,
+                   struct error *err)
+{
+    struct ref subject = key->object.parent;
+    struct ref node = ref_is_none(key->subtree)
+                          ? world_parent(edit->world, subject)
+                          : key->subtree;
+    struct offer offer = { .verbs = key->verbs,
+                           .from_ms = edit->now_ms,
+                           .to_ms = key->expires_ms,
+                           .sources = key->sources };
+    struct verbs may, over;
+
+    if (ref_equal(subject, edit->actor->subject))
+        return 0;
+    if (access_control_check(edit->world, edit->actor, subject, edit->now_ms,
+                             err) != 0)
+        return -1;
+    may = access_may_mint(edit->world, edit->actor, node, &offer,
+                          edit->now_ms);
+    over = verbs_minus(key->verbs, may);
+    if (!said)
+        key->verbs = verbs_and(key->verbs, may);
+    if (!said || verbs_empty(over))
+        return 0;
+    error_set(err, ERROR_DENIED,
+              "%s is not yours to use there for that long and from there, "
+              "and you would hold the key",
+              verb_name(verbs_first(over)));
+    return error_help(err, "let it be made by somebody who may use it, with "
+                           "fewer verbs, or below another subtree");
+}
+
 int
 rules_create_apikey(const struct edit *edit, void *image, struct error *err)
 {
     struct apikey *key = image;
 
-    if (!edit_has(edit, "verbs"))
-        key->verbs = verbs_all();
-    if (network_check("/sources", key->sources, err) != 0 ||
+    key->minter = edit->actor->subject;
+    if (settle_verbs(edit, key, err) != 0 ||
+        network_check("/sources", key->sources, err) != 0 ||
         check_subtree(edit, key, err) != 0 ||
         settle_expiry(edit, key, err) != 0 ||
-        check_narrower(edit, key, err) != 0)
+        rules_check_minter(edit, key,
+                           edit_has(edit, "verbs") ||
+                               key->sort == APIKEY_INFERENCE,
+                           err) != 0)
         return -1;
-    return access_control_check(edit->world, edit->actor, key->object.parent,
-                                edit->now_ms, err);
+    return check_narrower(edit, key, err);
 }
 
 /* --- roles --- */

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "core/drain.h"
 #include "core/gate.h"
 #include "core/governance.h"
 #include "core/manifest.h"
@@ -110,18 +111,39 @@ check_weight(const struct edit *edit, const void *before, const void *image,
                      verb_name(verb));
 }
 
+/* The platform's policy says what becomes of the work of what is suspended.
+ * Nothing new starts in any case. */
+static int
+drain_suspended(const struct edit *edit, struct ref node, struct error *err)
+{
+    const struct platform *platform =
+        world_platform(edit->world, world_platform_ref(edit->world));
+    struct drained drained;
+
+    if (platform->suspend_work != SUSPEND_DRAIN ||
+        (node.kind != KIND_TENANT && node.kind != KIND_UNIT &&
+         node.kind != KIND_PROJECT))
+        return 0;
+    return drain_node(edit->granted, edit->changes, node, DRAIN_WAIT,
+                      "suspended", SIZE_MAX, &drained, err);
+}
+
 int
 rules_update_state(const struct edit *edit, const void *before, void *image,
                    struct error *err)
 {
     const struct object *object = before;
-    const struct field *state =
+    const struct field *field =
         schema_field((enum kind)object->self.kind, "state");
+    int old = *(const int *)field_at(field, before);
+    int new = *(const int *)field_at(field, image);
 
-    if (check_weight(edit, before, image, err) != 0)
+    if (check_weight(edit, before, image, err) != 0 ||
+        check_state(old, new, err) != 0)
         return -1;
-    return check_state(*(const int *)field_at(state, before),
-                       *(const int *)field_at(state, image), err);
+    return old != new && new == STATE_SUSPENDED
+               ? drain_suspended(edit, object->self, err)
+               : 0;
 }
 
 /* --- tenants --- */
@@ -212,6 +234,7 @@ rules_delete_tenant(const struct edit *edit, struct ref ref,
     rules_drop_node_rights(edit->changes, ref);
     world_each_child(edit->world, KIND_USER, ref, user)
         rules_drop_subject(edit->changes, user);
+    rules_drop_children(edit->changes, KIND_INVITATION, ref);
     world_each_child(edit->world, KIND_GROUP, ref, group)
         rules_drop_group(edit->changes, group);
     rules_drop_children(edit->changes, KIND_ROLE, ref);

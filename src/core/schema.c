@@ -8,6 +8,7 @@
 #include "core/schema_private.h"
 
 const char *const schema_every_names[] = { "once", "day", "week", NULL };
+const char *const schema_factor_names[] = { "off", "step-up", "login", NULL };
 
 const struct schema *
 schema_get(enum kind kind)

@@ -57,6 +57,7 @@ enum kind {
     KIND_MEMBER,  /* a subject in a group */
     KIND_IDENTITYPROVIDER, /* who says who somebody is: OpenID Connect */
     KIND_IDENTITY,    /* a user is that person at that provider */
+    KIND_INVITATION, /* lets a new user set the first password */
     KIND_APPROVAL,    /* one operation that takes more than one person */
     KIND_GUARD,       /* what a verb needs besides a grant */
     KIND_BREAKGLASS,  /* an emergency, to be reviewed */
@@ -130,7 +131,7 @@ enum field_flag {
     FIELD_SECRET = 8,    /* never in JSON, OpenAPI or audit */
     FIELD_INDEX = 16,    /* FIELD_REF: the world keeps a list per target; at
                             most WORLD_INDEXES per kind */
-    FIELD_UNIQUE = 32,   /* FIELD_BYTES, immutable: world_find_digest */
+    FIELD_UNIQUE = 32,   /* FIELD_BYTES of 32: world_find_digest */
     FIELD_PLATFORM = 64, /* in JSON only for platform-level viewers */
     FIELD_ALIAS = 128,   /* FIELD_REF: others than they are shown a name that
                             follows from the object that holds it */

@@ -21,6 +21,7 @@ static const char *const maintenance_policy_names[] = { "preempt", "finish",
                                                         NULL };
 static const char *const maintenance_state_names[] = { "scheduled", "clearing",
                                                        "open", "over", NULL };
+static const char *const suspend_work_names[] = { "keep", "drain", NULL };
 static const char *const usage_names[] = {
     "bound", "reserved", "idle", "scrub", "maintenance", "unhealthy",
     "unknown", NULL
@@ -67,6 +68,19 @@ static const struct field platform_fields[] = {
     TIME(platform, restored_ms, 0, "put back from a backup"),
     BOOL(platform, observing, 0,
          "restored, not yet confirmed: nothing is started"),
+    ENUM(platform, second_factor, U, schema_factor_names,
+         "when people prove a second factor; tenants may ask for more"),
+    INT(platform, password_min, U, 12, 128, "characters of a new password"),
+    AMOUNT(platform, password_life_ms, U,
+           "a password is changed after that long, ms; 0: never"),
+    INT(platform, session_ms, U, 300000, 30 * INT64_C(86400000),
+        "longest life of a login, ms"),
+    INT(platform, session_idle_ms, U, 0, 30 * INT64_C(86400000),
+        "a login ends after that long without use, ms, 30 min or more; 0: "
+        "never"),
+    ENUM(platform, suspend_work, U, suspend_work_names,
+         "running work of what is suspended: keep it, or drain it, with "
+         "notice"),
 };
 static const struct field pool_fields[] = {
     ENUM(pool, kind, C, pool_kind_names, "who may use it"),

@@ -12,6 +12,7 @@ extern const struct schema schema_tenant[KIND_COUNT];
 extern const struct schema schema_trust[KIND_COUNT];
 
 extern const char *const schema_every_names[];
+extern const char *const schema_factor_names[];
 
 #define COUNT(list) (sizeof(list) / sizeof((list)[0]))
 

@@ -43,6 +43,8 @@ static const char *const instance_state_names[] = {
 static const char *const reservation_state_names[] = {
     "scheduled", "opening", "open", "over", NULL
 };
+static const char *const apikey_sort_names[] = { "access", "inference",
+                                                 NULL };
 static const char *const want_names[] = { "run", "notice", "stop", NULL };
 static const char *const request_sort_names[] = { "quota", "reservation",
                                                   "class", "priority", NULL };
@@ -65,6 +67,8 @@ static const struct field tenant_fields[] = {
                                    "those that preempt across tenants"),
     INT(tenant, weight, C | U, 1, SHARE_WEIGHT_MAX,
         "in fair share among all tenants, permille; default 1000"),
+    ENUM(tenant, second_factor, C | U, schema_factor_names,
+         "when its people prove a second factor, at least"),
 };
 static const struct field unit_fields[] = {
     TEXT(unit, display, C | U, "name for people"),
@@ -85,6 +89,13 @@ static const struct field user_fields[] = {
     ENUM(user, state, U, state_names, "whether it may act"),
     AMOUNT(user, failures, 0, "failed logins since the last good one"),
     TIME(user, locked_ms, 0, "no login before"),
+    TIME(user, password_ms, 0, "the password is of then"),
+    BOOL(user, temporary, 0, "has to change the password first"),
+    TEXT(user, factor, FIELD_SECRET, "second factor, sealed"),
+    TIME(user, factor_ms, 0, "second factor since; null: none"),
+    AMOUNT(user, factor_step, FIELD_SECRET, "of the newest code taken"),
+    BYTES(user, recovery, FIELD_SECRET, "digests of recovery codes"),
+    AMOUNT(user, recovery_left, 0, "recovery codes that are left"),
     REF(user, creator, FIELD_PLATFORM, KIND_NONE, "who made it"),
     REF(user, setter, FIELD_PLATFORM, KIND_NONE,
         "somebody else who set its password last"),
@@ -102,11 +113,23 @@ static const struct field apikey_fields[] = {
     TIME(apikey, expires_ms, C, "not usable from then on"),
     TIME(apikey, revoked_ms, 0, "not usable since"),
     TIME(apikey, held_ms, 0, "not usable before a review, since"),
+    ENUM(apikey, sort, C, apikey_sort_names,
+         "access, or inference: for inference alone"),
+    REF(apikey, minter, 0, KIND_NONE, "who made it"),
+    BYTES(apikey, old_digest, FIELD_SECRET | FIELD_UNIQUE,
+          "of the secret before"),
+    TIME(apikey, old_until_ms, 0, "the secret before works up to then"),
+    TIME(apikey, rotated_ms, 0, "has this secret since; null: the first"),
+    TIME(apikey, used_ms, 0, "last use, to some minutes"),
+    TEXT(apikey, used_from, 0, "and from which address"),
 };
 static const struct field session_fields[] = {
     BYTES(session, digest, FIELD_SECRET | FIELD_UNIQUE, "of the token"),
     TIME(session, expires_ms, 0, "not usable from then on"),
     TIME(session, proved_ms, 0, "last proof of identity"),
+    TIME(session, factor_ms, 0, "last proof with a second factor"),
+    TIME(session, used_ms, 0, "last use, to some minutes"),
+    TEXT(session, used_from, 0, "and from which address"),
     TIME(session, revoked_ms, 0, "not usable since"),
     TIME(session, held_ms, 0, "not usable before a review, since"),
     REF(session, provider, 0, KIND_IDENTITYPROVIDER,
@@ -169,6 +192,12 @@ static const struct field member_fields[] = {
     REF(membership, subject, C | R | FIELD_INDEX, KIND_NONE,
         "user or service account"),
     REF(membership, adder, 0, KIND_NONE, "who added it"),
+};
+static const struct field invitation_fields[] = {
+    BYTES(invitation, digest, FIELD_SECRET | FIELD_UNIQUE, "of the token"),
+    REF(invitation, user, 0, KIND_USER, "who is invited"),
+    TIME(invitation, expires_ms, C, "cannot be accepted from then on"),
+    REF(invitation, inviter, 0, KIND_NONE, "who invited"),
 };
 static const struct field ceiling_fields[] = {
     VERBS(ceiling, verbs, C | U | R, "nothing else is allowed below"),
@@ -398,6 +427,8 @@ const struct schema schema_tenant[KIND_COUNT] = {
                       sizeof(struct membership), member_fields,
                       COUNT(member_fields),
                       "A subject that has a group's rights." },
+    KIND(INVITATION, invitation, "invitations", "iv", LIFE_OBJECT,
+         "Lets a new user set the first password."),
     KIND(CEILING, ceiling, "ceilings", "ce", LIFE_OBJECT,
          "What can be allowed below at most."),
     KIND(DENY, deny, "denies", "de", LIFE_OBJECT, "What is forbidden below."),

@@ -25,6 +25,9 @@ set_policy(struct platform *platform, const char *currency)
     platform->bypass_max = 20;
     platform->bypass_ms = 60 * MINUTE_MS;
     platform->share_half_life_ms = SHARE_HALF_LIFE_MS;
+    platform->password_min = 12;
+    platform->session_ms = 12 * 60 * MINUTE_MS;
+    platform->session_idle_ms = 4 * 60 * MINUTE_MS;
 }
 
 struct ref

@@ -473,6 +473,7 @@ each_key(struct world *world, struct ref ref, bool put)
 {
     const struct object *object = world_slot(world, ref);
     const struct schema *schema = schema_get((enum kind)ref.kind);
+    const uint8_t nothing[32] = { 0 };
     struct name_key name;
     struct table_entry *entry;
 
@@ -495,11 +496,14 @@ each_key(struct world *world, struct ref ref, bool put)
         key.kind = ref.kind;
         memcpy(key.digest, field_at(&schema->fields[i], object),
                sizeof(key.digest));
+        if (memcmp(key.digest, nothing, sizeof(nothing)) == 0)
+            continue;
         if (put)
             table_put(&world->digests, &world->key, &key, sizeof(key))->ref =
                 ref;
         else if ((entry = table_find(&world->digests, &world->key, &key,
-                                     sizeof(key))) != NULL)
+                                     sizeof(key))) != NULL &&
+                 ref_equal(entry->ref, ref))
             table_remove(&world->digests, entry);
     }
 }
@@ -551,11 +555,52 @@ world_touch_node(struct world *world, struct ref node, int64_t now_ms)
         ((struct node *)world_slot(world, node))->seen_ms = now_ms;
 }
 
-void
-world_touch_apikey(struct world *world, struct ref key, int64_t now_ms)
+/* The soft members of a key or session, NULL for other kinds. */
+static struct seen *
+seen_of(struct world *world, struct ref ref)
 {
-    if (world_apikey(world, key) != NULL)
-        ((struct apikey *)world_slot(world, key))->used_ms = now_ms;
+    if (world_apikey(world, ref) != NULL)
+        return &((struct apikey *)world_slot(world, ref))->seen;
+    if (world_session(world, ref) != NULL)
+        return &((struct session *)world_slot(world, ref))->seen;
+    return NULL;
+}
+
+static bool
+is_stale(const struct world *world, struct ref ref, const char *from,
+         int64_t before_ms)
+{
+    const struct apikey *key = world_apikey(world, ref);
+    const struct session *session = world_session(world, ref);
+    const char *stored = key != NULL ? key->used_from : session->used_from;
+
+    return (key != NULL ? key->used_ms : session->used_ms) < before_ms ||
+           strncmp(stored, from, sizeof(key->used_from) - 1) != 0;
+}
+
+bool
+world_touch_credential(struct world *world, struct ref ref, const char *from,
+                       int64_t now_ms, int64_t stale_ms, bool note)
+{
+    struct seen *seen = seen_of(world, ref);
+
+    if (seen == NULL)
+        return false;
+    seen->ms = now_ms;
+    (void)snprintf(seen->from, sizeof(seen->from), "%s", from);
+    if (seen->noted || !note || !is_stale(world, ref, from, now_ms - stale_ms))
+        return false;
+    seen->noted = true;
+    return true;
+}
+
+void
+world_stored_credential(struct world *world, struct ref ref)
+{
+    struct seen *seen = seen_of(world, ref);
+
+    if (seen != NULL)
+        seen->noted = false;
 }
 
 /* --- loading --- */

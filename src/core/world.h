@@ -47,7 +47,8 @@ const void *world_get_kind(const struct world *world, enum kind kind,
     X(REQUIREMENT, requirement) X(COMMITMENT, commitment)                     \
     X(GROUP, team) X(MEMBER, membership)                                      \
     X(APPROVAL, approval) X(GUARD, guard) X(BREAKGLASS, breakglass)           \
-    X(WORKORDER, workorder) X(OPDOCUMENT, opdocument) X(VISIT, visit)
+    X(WORKORDER, workorder) X(OPDOCUMENT, opdocument) X(VISIT, visit)                  \
+    X(INVITATION, invitation)
 #define WORLD_GETTER(KIND, name)                                              \
     static inline const struct name *world_##name(const struct world *world,  \
                                                   struct ref ref)             \
@@ -70,7 +71,7 @@ struct ref world_find(const struct world *world, enum kind kind,
                       struct id id);
 struct ref world_find_name(const struct world *world, enum kind kind,
                            struct ref parent, const char *name);
-/* By the FIELD_UNIQUE member of the kind (32 bytes). */
+/* By a FIELD_UNIQUE member of the kind (32 bytes); zeros are no digest. */
 struct ref world_find_digest(const struct world *world, enum kind kind,
                              const uint8_t digest[32]);
 
@@ -144,10 +145,16 @@ int64_t world_priority_committed(const struct world *world, struct ref ref,
 int64_t world_share(const struct world *world, struct ref priority,
                     struct ref pool);
 
-/* --- soft state: kept in memory alone, lost at a restart --- */
+/* --- soft state: kept in memory, not stored each time --- */
 
 void world_touch_node(struct world *world, struct ref node, int64_t now_ms);
-void world_touch_apikey(struct world *world, struct ref key, int64_t now_ms);
+/* A session or key was used.  True when what is stored of it is older than
+ * stale_ms or of another address, and, with note, that was not said since
+ * world_stored_credential. */
+bool world_touch_credential(struct world *world, struct ref ref,
+                            const char *from, int64_t now_ms,
+                            int64_t stale_ms, bool note);
+void world_stored_credential(struct world *world, struct ref ref);
 
 /* --- loading at start (control/load only) --- */
 

@@ -51,16 +51,19 @@ is_around_name(const char *password, const char *name)
 }
 
 int
-password_check(const char *password, const char *user_name, struct error *err)
+password_check(const char *password, const char *user_name,
+               int64_t characters, struct error *err)
 {
+    if (characters < PASSWORD_CHARACTERS_MIN)
+        characters = PASSWORD_CHARACTERS_MIN;
     if (strnlen(password, PASSWORD_SIZE_MAX + 1) > PASSWORD_SIZE_MAX)
         return error_field(err, "/password",
                            "the password has more than %d bytes",
                            PASSWORD_SIZE_MAX);
-    if (count_characters(password) < PASSWORD_CHARACTERS_MIN)
+    if ((int64_t)count_characters(password) < characters)
         return error_field(err, "/password",
-                           "the password has fewer than %d characters",
-                           PASSWORD_CHARACTERS_MIN);
+                           "the password has fewer than %lld characters",
+                           (long long)characters);
     if (count_distinct(password) < BYTES_DISTINCT_MIN)
         return error_field(err, "/password",
                            "the password uses fewer than %d different "
@@ -69,6 +72,9 @@ password_check(const char *password, const char *user_name, struct error *err)
     if (is_around_name(password, user_name))
         return error_field(err, "/password",
                            "the password is built on the user's name");
+    if (password_is_common(password))
+        return error_field(err, "/password",
+                           "the password is one that is tried first");
     return 0;
 }
 

@@ -28,11 +28,15 @@ struct password_cost {
 /* 3 passes over 64 MiB: about 0.2 s of one core. */
 extern const struct password_cost password_cost_default;
 
-/* Whether a new password may be used by that user: its length; at least five
- * different bytes; neither the user's name nor around it.  Fails with
- * ERROR_INVALID at /password. */
+/* Whether a new password may be used by that user: its length, at least
+ * `characters` and never fewer than the shipped number; at least five
+ * different bytes; neither the user's name nor around it; none of those that
+ * everybody tries first, whatever follows them.  Fails with ERROR_INVALID at
+ * /password. */
 int password_check(const char *password, const char *user_name,
-                   struct error *err);
+                   int64_t characters, struct error *err);
+/* One that everybody tries first, with digits and signs around it? */
+bool password_is_common(const char *password);
 
 /* The password has passed password_check.  Fails with ERROR_BUSY when the
  * memory is not to be had. */

@@ -13,9 +13,11 @@
 static const char alphabet[] = "abcdefghijklmnopqrstuvwxyz234567";
 static const char *const types[TOKEN_TYPE_COUNT] = {
     [TOKEN_KEY] = "key",
+    [TOKEN_INFERENCE] = "inf",
     [TOKEN_SESSION] = "ses",
     [TOKEN_ENROL] = "enr",
     [TOKEN_FIRST] = "one",
+    [TOKEN_INVITE] = "inv",
 };
 
 /* Five bytes are eight characters: no padding, one spelling. */

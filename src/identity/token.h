@@ -22,9 +22,11 @@
 
 enum token_type {
     TOKEN_KEY,     /* "key": an API key */
+    TOKEN_INFERENCE, /* "inf": an API key for inference alone */
     TOKEN_SESSION, /* "ses": a login session */
     TOKEN_ENROL,   /* "enr": lets one node join, once */
     TOKEN_FIRST,   /* "one": makes the first administrator, once */
+    TOKEN_INVITE,  /* "inv": lets one new user set a password, once */
     TOKEN_TYPE_COUNT
 };
 

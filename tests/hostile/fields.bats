@@ -25,7 +25,7 @@ operator() {
     must root POST /users "{\"name\":\"$1\"}" 201
     local id
     id=$(field .id)
-    must root POST "/users/$id/password" "{\"password\":\"$password\"}" 204
+    must root POST "/users/$id/password" "{\"password\":\"$password\",\"temporary\":false}" 204
     must root POST /grants "{\"subject\":\"$id\",\"role\":\"$2\"}" 201
     log_in "$1" "$1"
 }

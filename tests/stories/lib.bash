@@ -113,7 +113,7 @@ make_person() {
     admin create project "$project" -t "$tenant" class=research -q
     id=$(admin create user "$user" -t "$tenant" -o json | jq -r .id)
     (umask 077 && head -c 18 /dev/urandom | base64 >"$data/people/$user.password")
-    admin passwd "$user" -t "$tenant" --password-file "$data/people/$user.password" -q
+    admin passwd "$user" -t "$tenant" --lasting --password-file "$data/people/$user.password" -q
     admin create grant -t "$tenant" --level tenant "subject=$id" role=tenant-admin -q
     admin create grant -t "$tenant" -p "$project" --level project "subject=$id" role=developer -q
     bulkhead_as "$user" login "$user" -t "$tenant" -p "$project" \

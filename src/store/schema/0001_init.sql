@@ -49,6 +49,12 @@ CREATE TABLE "platform" (
     "workorder_drain" INTEGER,
     "restored_ms" INTEGER,
     "observing" INTEGER,
+    "second_factor" TEXT,
+    "password_min" INTEGER,
+    "password_life_ms" INTEGER,
+    "session_ms" INTEGER,
+    "session_idle_ms" INTEGER,
+    "suspend_work" TEXT,
     "live" INTEGER NOT NULL DEFAULT 1
 ) STRICT;
 CREATE TABLE "pool" (
@@ -211,6 +217,7 @@ CREATE TABLE "tenant" (
     "classes" TEXT,
     "priorities" TEXT,
     "weight" INTEGER,
+    "second_factor" TEXT,
     "live" INTEGER NOT NULL DEFAULT 1
 ) STRICT;
 CREATE TABLE "unit" (
@@ -256,6 +263,13 @@ CREATE TABLE "user" (
     "state" TEXT,
     "failures" INTEGER,
     "locked_ms" INTEGER,
+    "password_ms" INTEGER,
+    "temporary" INTEGER,
+    "factor" TEXT,
+    "factor_ms" INTEGER,
+    "factor_step" INTEGER,
+    "recovery" TEXT,
+    "recovery_left" INTEGER,
     "creator" TEXT,
     "setter" TEXT,
     "live" INTEGER NOT NULL DEFAULT 1
@@ -290,6 +304,13 @@ CREATE TABLE "apikey" (
     "expires_ms" INTEGER,
     "revoked_ms" INTEGER,
     "held_ms" INTEGER,
+    "sort" TEXT,
+    "minter" TEXT,
+    "old_digest" TEXT,
+    "old_until_ms" INTEGER,
+    "rotated_ms" INTEGER,
+    "used_ms" INTEGER,
+    "used_from" TEXT,
     "live" INTEGER NOT NULL DEFAULT 1
 ) STRICT;
 CREATE TABLE "session" (
@@ -304,6 +325,9 @@ CREATE TABLE "session" (
     "digest" TEXT,
     "expires_ms" INTEGER,
     "proved_ms" INTEGER,
+    "factor_ms" INTEGER,
+    "used_ms" INTEGER,
+    "used_from" TEXT,
     "revoked_ms" INTEGER,
     "held_ms" INTEGER,
     "provider" TEXT,
@@ -796,6 +820,21 @@ CREATE TABLE "identity" (
     "provider" TEXT,
     "subject" TEXT,
     "digest" TEXT,
+    "live" INTEGER NOT NULL DEFAULT 1
+) STRICT;
+CREATE TABLE "invitation" (
+    "id" TEXT NOT NULL PRIMARY KEY,
+    "seq" INTEGER,
+    "version" INTEGER,
+    "revision" INTEGER,
+    "created_ms" INTEGER,
+    "updated_ms" INTEGER,
+    "parent" TEXT,
+    "name" TEXT,
+    "digest" TEXT,
+    "user" TEXT,
+    "expires_ms" INTEGER,
+    "inviter" TEXT,
     "live" INTEGER NOT NULL DEFAULT 1
 ) STRICT;
 CREATE TABLE "approval" (

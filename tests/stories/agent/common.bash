@@ -151,7 +151,7 @@ make_people() {
     admin create tenant research -q
     admin create project language -t research class=research -q
     admin create user alice -t research -q
-    admin passwd alice -t research --password-file "$HOME_DIR/password" -q
+    admin passwd alice -t research --lasting --password-file "$HOME_DIR/password" -q
     id=$(admin get user alice -t research -o json | jq -r .id)
     admin create grant -t research --level tenant "subject=$id" \
         role=tenant-admin -q

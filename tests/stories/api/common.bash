@@ -77,7 +77,7 @@ join() {
     local id
     id=$(field .id)
     must root POST "/tenants/$2/users/$id/password" \
-        "{\"password\":\"$password\"}" 204
+        "{\"password\":\"$password\",\"temporary\":false}" 204
     must root POST "$3/grants" "{\"subject\":\"$id\",\"role\":\"$4\"}" 201
     log_in "$1" "$1" "$2"
 }

@@ -42,7 +42,7 @@ operator() {
     shift
     must root POST /users "{\"name\":\"$name\"}" 201
     id=$(field .id)
-    must root POST "/users/$id/password" "{\"password\":\"$password\"}" 204
+    must root POST "/users/$id/password" "{\"password\":\"$password\",\"temporary\":false}" 204
     for role; do
         must root POST /grants "{\"subject\":\"$id\",\"role\":\"$role\"}" 201
     done

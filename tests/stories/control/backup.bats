@@ -111,7 +111,7 @@ verify() {
     [ "$status" = 403 ] || [ "$status" = 404 ]
     must root POST /users '{"name":"ops"}' 201
     id=$(field .id)
-    must root POST "/users/$id/password" "{\"password\":\"$password\"}" 204
+    must root POST "/users/$id/password" "{\"password\":\"$password\",\"temporary\":false}" 204
     must root POST /grants "{\"subject\":\"$id\",\"role\":\"operations-engineer\"}" 201
     log_in ops ops
     as ops GET /backup

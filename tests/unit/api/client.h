@@ -212,8 +212,8 @@ join(struct place *place, const char *tenant, const char *name,
     (void)snprintf(body, sizeof body, "{\"name\":\"%s\"}", name);
     char *id = ask_text(place, place->root, "POST", path, body, 201, "id");
     (void)snprintf(path, sizeof path, "%s/users/%s/password", parent, id);
-    tell(place, place->root, "POST", path, "{\"password\":\"" PASSWORD "\"}",
-         204);
+    tell(place, place->root, "POST", path,
+         "{\"password\":\"" PASSWORD "\",\"temporary\":false}", 204);
     if (role != NULL) {
         (void)snprintf(path, sizeof path, "%s/grants", node);
         (void)snprintf(body, sizeof body,

@@ -22,6 +22,7 @@ static const char *const public_routes[] = {
     "POST /api/v1/stepup/sso/callback",
     "POST /api/v1/logout/sso/{identityprovider}",
     "POST /api/v1/first-admin",
+    "POST /api/v1/invitations/accept",
     "POST /agent/v1/enrol",
     "POST /agent/v1/sync",
 };

@@ -140,9 +140,10 @@ mark_step(struct loop *loop, struct arena *arena, void *data)
 static void
 drop_fresh(json_t *body)
 {
-    static const char *const names[] = {"id", "revision", "version",
-                                        "created", "updated", "key", "token",
-                                        "request_id", "used_ms"};
+    static const char *const names[] = {"id",      "revision", "version",
+                                        "created", "updated",  "key",
+                                        "token",   "uri",      "request_id",
+                                        "used_ms"};
     void *next;
     const char *key;
     json_t *value;

@@ -284,6 +284,115 @@ a_watcher_sees_what_it_may_see(void **state)
     free(token);
 }
 
+#define STREAM_ENDS_MS 5000
+
+static char *
+session_of(const char *name)
+{
+    char path[128];
+    (void)snprintf(path, sizeof path, "/tenants/a/users/%s/sessions?limit=1",
+                   name);
+    scoped_json list = ask(&place, place.root, "GET", path, NULL, 200);
+    const json_t *first = json_array_get(json_object_get(list, "items"), 0);
+    return memory_strdup(
+        json_string_value(json_object_get(first, "id")));
+}
+
+/* A watch of the project by the token; then the request takes away what it
+ * rests on. */
+static void
+watch_ends_by(const char *token, const char *method, const char *path,
+              const char *body, long status)
+{
+    struct watching watching;
+    watch(&watching, token, "/tenants/a/projects?watch=1");
+    assert_true(sees(&watching, ": watching", 1));
+    char *root = log_in(&place, NULL, "root");
+    int64_t begin_ms = clock_mono_ms();
+    tell(&place, root, method, path, body, status);
+    assert_true(ends(&watching));
+    assert_true(clock_mono_ms() - begin_ms < STREAM_ENDS_MS);
+    assert_true(has(&watching, "event: end"));
+    leave(&watching, NULL);
+    free(root);
+}
+
+/* [A30] */
+static void
+a_stream_ends_soon_after_what_it_rests_on(void **state)
+{
+    (void)state;
+    char path[160], body[160];
+    char *sam = join(&place, "a", "sam", "/tenants/a", "developer");
+    char *id = session_of("sam");
+    (void)snprintf(path, sizeof path, "/tenants/a/users/sam/sessions/%s", id);
+    watch_ends_by(sam, "DELETE", path, NULL, 204);
+    tell(&place, sam, "GET", "/whoami", NULL, 401);
+    free(sam);
+    free(id);
+    /* a key by its secret from before a rotation, and by its deletion */
+    sam = log_in(&place, "a", "sam");
+    char *key = ask_text(&place, sam, "POST",
+                         "/tenants/a/users/sam/apikeys", "{\"name\":\"k\"}",
+                         201, "key");
+    struct watching watching;
+    watch(&watching, key, "/tenants/a/projects?watch=1");
+    assert_true(sees(&watching, ": watching", 1));
+    char *next = ask_text(&place, sam, "POST",
+                          "/tenants/a/users/sam/apikeys/k/rotate",
+                          "{\"overlap_ms\":0}", 200, "key");
+    assert_true(ends(&watching));
+    leave(&watching, NULL);
+    watch_ends_by(next, "DELETE", "/tenants/a/users/sam/apikeys/k", NULL,
+                  204);
+    /* the password that somebody else set */
+    watch_ends_by(sam, "POST", "/tenants/a/users/sam/password",
+                  "{\"password\":\"another long sentence\"}", 204);
+    /* a policy that the session does not meet */
+    (void)snprintf(body, sizeof body, "{\"second_factor\":\"login\"}");
+    char *tim = join(&place, "a", "tim", "/tenants/a", "developer");
+    watch_ends_by(tim, "POST", "/tenants/a/second-factor", body, 200);
+    tell(&place, place.root, "POST", "/tenants/a/second-factor",
+         "{\"second_factor\":\"off\"}", 200);
+    free(sam);
+    free(key);
+    free(next);
+    free(tim);
+}
+
+/* [A23] [A30]  The right came by a group. */
+static void
+a_stream_ends_with_the_membership_that_it_rests_on(void **state)
+{
+    (void)state;
+    char body[160];
+    char *gil = join(&place, "a", "gil", "/tenants/a", NULL);
+    char *group = ask_text(&place, place.root, "POST", "/tenants/a/groups",
+                           "{\"name\":\"seers\"}", 201, "id");
+    char *user = ask_text(&place, place.root, "GET", "/tenants/a/users/gil",
+                          NULL, 200, "id");
+    char *root = log_in(&place, NULL, "root");
+    (void)snprintf(body, sizeof body,
+                   "{\"subject\":\"%s\",\"role\":\"developer\"}", group);
+    tell(&place, root, "POST", "/tenants/a/projects/between/grants", body,
+         201);
+    (void)snprintf(body, sizeof body, "{\"subject\":\"%s\"}", user);
+    tell(&place, root, "POST", "/tenants/a/groups/seers/members", body, 201);
+    struct watching watching;
+    watch(&watching, gil, "/tenants/a/projects/between/workloads?watch=1");
+    assert_true(sees(&watching, ": watching", 1));
+    int64_t begin_ms = clock_mono_ms();
+    tell(&place, root, "DELETE", "/tenants/a/groups/seers/members/gil", NULL,
+         204);
+    assert_true(ends(&watching));
+    assert_true(clock_mono_ms() - begin_ms < STREAM_ENDS_MS);
+    leave(&watching, NULL);
+    free(gil);
+    free(group);
+    free(user);
+    free(root);
+}
+
 static void
 a_watch_that_cannot_be_is_refused(void **state)
 {
@@ -325,6 +434,8 @@ main(void)
         cmocka_unit_test(nothing_is_lost_between_a_list_and_many_watches),
         cmocka_unit_test(everybody_is_told_however_many_listen),
         cmocka_unit_test(a_watcher_sees_what_it_may_see),
+        cmocka_unit_test(a_stream_ends_soon_after_what_it_rests_on),
+        cmocka_unit_test(a_stream_ends_with_the_membership_that_it_rests_on),
         cmocka_unit_test(a_watch_that_cannot_be_is_refused),
         cmocka_unit_test(a_position_from_before_a_restart_is_gone),
     };

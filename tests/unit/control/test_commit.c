@@ -12,7 +12,7 @@
 #define LONG_US 20000000
 
 /* What the committer handed back: batches are empty, so no store is asked. */
-struct seen {
+struct sight {
     pthread_mutex_t lock;
     pthread_cond_t changed;
     unsigned calls, batches;
@@ -21,7 +21,7 @@ struct seen {
 static void
 take(void *data, struct batch *batches, const struct error *err)
 {
-    struct seen *seen = data;
+    struct sight *seen = data;
 
     (void)pthread_mutex_lock(&seen->lock);
     assert_null(err);
@@ -38,7 +38,7 @@ take(void *data, struct batch *batches, const struct error *err)
 }
 
 static void
-wait_for(struct seen *seen, unsigned batches)
+wait_for(struct sight *seen, unsigned batches)
 {
     (void)pthread_mutex_lock(&seen->lock);
     while (seen->batches < batches)
@@ -47,13 +47,13 @@ wait_for(struct seen *seen, unsigned batches)
 }
 
 static struct committer *
-start(struct seen *seen, int64_t hold_us)
+start(struct sight *seen, int64_t hold_us)
 {
     struct committer_options options = { .finish = take,
                                          .data = seen,
                                          .hold_us = hold_us };
 
-    *seen = (struct seen){ PTHREAD_MUTEX_INITIALIZER,
+    *seen = (struct sight){ PTHREAD_MUTEX_INITIALIZER,
                            PTHREAD_COND_INITIALIZER, 0, 0 };
     return committer_new(&options);
 }
@@ -61,7 +61,7 @@ start(struct seen *seen, int64_t hold_us)
 static void
 batches_that_others_follow_are_one_transaction(void **state)
 {
-    struct seen seen;
+    struct sight seen;
     struct committer *committer = start(&seen, LONG_US);
 
     (void)state;
@@ -77,7 +77,7 @@ batches_that_others_follow_are_one_transaction(void **state)
 static void
 it_is_idle_when_all_that_was_pushed_is_finished(void **state)
 {
-    struct seen seen;
+    struct sight seen;
     struct committer *committer = start(&seen, LONG_US);
     int64_t end_ms = clock_mono_ms() + 10000;
 
@@ -101,7 +101,7 @@ it_is_idle_when_all_that_was_pushed_is_finished(void **state)
 static void
 a_batch_alone_waits_for_nobody(void **state)
 {
-    struct seen seen;
+    struct sight seen;
     struct committer *committer = start(&seen, LONG_US);
     int64_t start_us = clock_mono_us();
 
@@ -115,7 +115,7 @@ a_batch_alone_waits_for_nobody(void **state)
 static void
 a_batch_whose_followers_do_not_come_goes_alone(void **state)
 {
-    struct seen seen;
+    struct sight seen;
     struct committer *committer = start(&seen, 1000);
 
     (void)state;
@@ -128,7 +128,7 @@ a_batch_whose_followers_do_not_come_goes_alone(void **state)
 static void
 what_was_pushed_is_written_before_the_end(void **state)
 {
-    struct seen seen;
+    struct sight seen;
     struct committer *committer = start(&seen, LONG_US);
     int64_t start_us = clock_mono_us();
 

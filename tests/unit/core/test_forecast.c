@@ -5,7 +5,7 @@
 
 #define SECOND INT64_C(1000)
 
-struct seen {
+struct sight {
     int count;
     struct forecast_event list[32];
 };
@@ -14,7 +14,7 @@ static void
 note(void *context, const struct world *world,
      const struct forecast_event *event)
 {
-    struct seen *seen = context;
+    struct sight *seen = context;
 
     assert_non_null(world);
     assert_true(seen->count < 32);
@@ -22,7 +22,7 @@ note(void *context, const struct world *world,
 }
 
 static void
-saw(const struct seen *seen, int at, enum forecast_what what,
+saw(const struct sight *seen, int at, enum forecast_what what,
     struct ref workload, int64_t after_ms)
 {
     assert_true(at < seen->count);
@@ -55,7 +55,7 @@ set_stage(struct stage *stage)
 }
 
 static struct forecast *
-look_ahead(struct stage *stage, struct seen *seen,
+look_ahead(struct stage *stage, struct sight *seen,
            const struct forecast_options *options)
 {
     struct forecast *forecast = forecast_new(
@@ -71,7 +71,7 @@ waiting_work_starts_when_running_work_ends(void **state)
 {
     const struct forecast_options options = { 2 * SECOND, 5 * SECOND, -1 };
     struct stage stage;
-    struct seen seen;
+    struct sight seen;
     struct forecast *forecast;
     struct ref first, second, third;
 
@@ -111,7 +111,7 @@ a_guarantee_preempts_and_the_scrub_comes_first(void **state)
 {
     const struct forecast_options options = { 0, 5 * SECOND, -1 };
     struct stage stage;
-    struct seen seen;
+    struct sight seen;
     struct forecast *forecast;
     struct ref older, newer, claim;
 
@@ -148,7 +148,7 @@ a_preempted_run_goes_on_from_its_checkpoint(void **state)
 {
     const struct forecast_options options = { 0, 0, 0 };
     struct stage stage;
-    struct seen seen;
+    struct sight seen;
     struct forecast *forecast;
     struct changes *changes;
     struct ref low, other, claim;
@@ -201,7 +201,7 @@ a_budget_of_decisions_ends_it(void **state)
 {
     const struct forecast_options options = { 0, 0, 0 };
     struct stage stage;
-    struct seen seen;
+    struct sight seen;
     struct forecast *forecast;
 
     (void)state;

@@ -120,7 +120,8 @@ every_other_verb_is_in_some_role(void **state)
     for (int i = 0; i < VERB_COUNT; i++) {
         bool found = verb_is((enum verb)i, VERB_AGENT) ||
                      verb_op((enum verb)i) == VERB_OP_LIST ||
-                     i == VERB_SESSION_CREATE || i == VERB_AUDIT_PERSONAL ||
+                     i == VERB_SESSION_CREATE || i == VERB_USER_FACTOR ||
+                     i == VERB_AUDIT_PERSONAL ||
                      i == VERB_APPROVAL_CREATE || i == VERB_APPROVAL_DROP ||
                      i == VERB_BREAKGLASS_CREATE || i == VERB_BREAKGLASS_END;
 

@@ -21,7 +21,7 @@ assert_unfit(const char *password, const char *user, const char *words)
 {
     struct error err = { 0 };
 
-    assert_int_equal(password_check(password, user, &err), -1);
+    assert_int_equal(password_check(password, user, 0, &err), -1);
     assert_int_equal(err.code, ERROR_INVALID);
     assert_string_equal(err.field, "/password");
     assert_non_null(strstr(err.text, words));
@@ -34,7 +34,7 @@ assert_fit(const char *password, const char *user)
 {
     struct error err = { 0 };
 
-    assert_int_equal(password_check(password, user, &err), 0);
+    assert_int_equal(password_check(password, user, 0, &err), 0);
     assert_int_equal(err.code, ERROR_NONE);
 }
 
