@@ -439,7 +439,7 @@ linking_somebody_takes_control_over_them(void **state)
 
     (void)state;
     /* A verb that a tenant admin has not to hand out. */
-    role->verbs = people_verbs(VERB_AUDIT_PERSONAL);
+    role->verbs = people_verbs(VERB_DENY_CREATE);
     grant->subject = strong;
     grant->role = role->object.self;
     grant->use = verbs_all();

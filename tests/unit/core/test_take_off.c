@@ -111,6 +111,7 @@ an_ended_instance_keeps_no_node_and_a_live_one_names_its_work(void **state)
     struct ref node, instance;
     struct changes *changes;
     struct instance *image;
+    struct workload *work;
 
     (void)state;
     add_cards(1);
@@ -122,6 +123,8 @@ an_ended_instance_keeps_no_node_and_a_live_one_names_its_work(void **state)
     changes = people_begin(&p);
     image = change_update(changes, instance);
     image->state = INSTANCE_RELEASED;
+    work = change_update(changes, p.alpha_job);
+    work->state = WORKLOAD_SUCCEEDED;
     world_apply(p.world, changes);
     assert_int_equal(delete (&root, node), 0);
     assert_null(world_node(p.world, node));
