@@ -289,17 +289,31 @@ read_change(struct reading *reading, const json_t *entry, struct error *err)
 
 /* --- submissions --- */
 
-/* The body of the n-th copy: name, image and command need not be given. */
-static json_t *
-make_body(const struct whatif *whatif, const json_t *given)
+/* A name that the project has not: it counts nothing but what is in there,
+ * since it is shown. */
+static void
+name_copy(const struct whatif *whatif, struct ref project,
+          char name[NAME_MAX_SIZE])
 {
     const struct world *world = forecast_world(whatif->forecast);
+    size_t number = whatif->tried_count;
+
+    do
+        (void)snprintf(name, NAME_MAX_SIZE, "what-if-%zu", ++number);
+    while (!ref_is_none(
+        world_find_name(world, KIND_WORKLOAD, project, name)));
+}
+
+/* The body of the n-th copy: name, image and command need not be given. */
+static json_t *
+make_body(const struct whatif *whatif, struct ref project,
+          const json_t *given)
+{
     json_t *body = given != NULL ? json_copy((json_t *)(uintptr_t)given)
                                  : json_object();
     char name[NAME_MAX_SIZE];
 
-    (void)snprintf(name, sizeof(name), "what-if-%zu-%" PRIu64,
-                   whatif->tried_count + 1, world_seq(world));
+    name_copy(whatif, project, name);
     (void)json_object_set_new(body, "name", json_string(name));
     if (json_object_get(body, "image") == NULL)
         (void)json_object_set_new(body, "image", json_string(IMAGE_OPEN));
@@ -316,7 +330,7 @@ submit_one(struct reading *reading, struct ref project, const json_t *given,
 {
     struct whatif *whatif = reading->whatif;
     struct changes *changes = forecast_begin(whatif->forecast);
-    scoped_json body = make_body(whatif, given);
+    scoped_json body = make_body(whatif, project, given);
     struct ref ref;
 
     if (submit_workload(reading->granted, changes, project, body, &ref,

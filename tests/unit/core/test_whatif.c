@@ -355,6 +355,35 @@ bad_questions_name_the_field_and_the_rule(void **state)
     stage_teardown(&s);
 }
 
+/* What is made up is called by its number in the project: how much there is
+ * elsewhere is not told. */
+static void
+a_copy_is_named_by_what_is_in_its_project(void **state)
+{
+    struct stage s;
+
+    (void)state;
+    stage_setup(&s);
+    (void)run_work(&s, s.p1, "a", 0);
+    (void)run_work(&s, s.p1, "what-if-2", 0);
+    for (int more = 0; more < 2; more++) {
+        char *text;
+
+        assert_int_equal(
+            ask(&s, s.tenant,
+                json_pack("{s:[{s:s, s:i, s:{s:s}}]}", "submit", "project",
+                          id_of(&s, s.p1), "count", 2, "workload", "class",
+                          id_of(&s, s.one))),
+            0);
+        text = json_dumps(s.answer, JSON_COMPACT);
+        assert_non_null(strstr(text, "\"what-if-1\""));
+        assert_non_null(strstr(text, "\"what-if-3\""));
+        free(text);
+        (void)scene_project(&s.scene, s.other, "elsewhere");
+    }
+    stage_teardown(&s);
+}
+
 int
 main(void)
 {
@@ -364,6 +393,7 @@ main(void)
         cmocka_unit_test(more_nodes_and_a_cancelled_workload_make_room),
         cmocka_unit_test(work_of_others_is_neither_shown_nor_touched),
         cmocka_unit_test(what_never_fits_is_refused_with_the_numbers),
+        cmocka_unit_test(a_copy_is_named_by_what_is_in_its_project),
         cmocka_unit_test(bad_questions_name_the_field_and_the_rule),
     };
 
