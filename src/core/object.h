@@ -23,6 +23,7 @@ struct value {
 /* Columns before the fields: id, seq, version, revision, created_ms,
  * updated_ms, parent, name. */
 #define OBJECT_COLUMNS 8
+#define OBJECT_COLUMN_SEQ 1
 size_t object_column_count(enum kind kind);
 /* Column name and whether it holds text (else a 64-bit integer). */
 const char *object_column(enum kind kind, size_t column, bool *is_text_out);

@@ -135,6 +135,8 @@ enum field_flag {
     FIELD_PLATFORM = 64, /* in JSON only for platform-level viewers */
     FIELD_ALIAS = 128,   /* FIELD_REF: others than they are shown a name that
                             follows from the object that holds it */
+    FIELD_UNSAID = 256,  /* not in the digest of an audit record: it follows
+                            from other tenants, and could be found by trying */
 };
 
 struct field {

@@ -60,7 +60,8 @@ static const struct field tenant_fields[] = {
     TEXT(tenant, display, C | U, "name for people"),
     ENUM(tenant, state, U, state_names, "whether it may act"),
     ENUM(tenant, isolation, C | U, isolation_names, "from other tenants"),
-    AMOUNT(tenant, number, FIELD_PLATFORM, "network and uid plan"),
+    AMOUNT(tenant, number, FIELD_PLATFORM | FIELD_UNSAID,
+           "network and uid plan"),
     DOC(tenant, pools, C | U, "allowed pools; null: the shared ones"),
     DOC(tenant, classes, C | U, "allowed classes; null: all"),
     DOC(tenant, priorities, C | U, "allowed priorities; null: all but "

@@ -25,8 +25,9 @@ int64_t row_int(enum kind kind, const struct value *values, const char *name);
  * below a tenant.  A new reference. */
 json_t *row_json(enum kind kind, const struct value *values, bool platform);
 
-/* SHA-256 over all columns in order, unambiguous: what the audit record says
- * of an object, and what a check computes again from the store. */
+/* SHA-256 over the columns in order, unambiguous: what the audit record says
+ * of an object, and what a check computes again from the store.  Without
+ * those that tell of other tenants: seq and FIELD_UNSAID. */
 void row_digest(enum kind kind, const struct value *values,
                 struct digest *out);
 

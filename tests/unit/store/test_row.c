@@ -156,7 +156,7 @@ test_row_shows_the_revision_of_a_tenant_alone(void **state)
 }
 
 static void
-test_digest_tells_every_column(void **state)
+test_digest_tells_every_column_but_the_order(void **state)
 {
     struct fixture *fixture = *state;
     const struct object *object =
@@ -171,7 +171,9 @@ test_digest_tells_every_column(void **state)
 
         values[i] = (struct value){ VALUE_INT, kept.integer + 1, NULL };
         row_digest(KIND_PLATFORM, values, &after);
-        assert_true(digest_compare(&before, &after) != 0);
+        /* The order of creation tells how much others made. */
+        assert_int_equal(digest_compare(&before, &after) != 0,
+                         i != OBJECT_COLUMN_SEQ);
         values[i] = kept;
     }
     /* null, zero and the empty text differ too */
@@ -204,7 +206,7 @@ main(void)
             test_row_looks_like_the_object_in_the_world, setup, teardown),
         cmocka_unit_test_setup_teardown(
             test_row_shows_the_revision_of_a_tenant_alone, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_digest_tells_every_column, setup,
+        cmocka_unit_test_setup_teardown(test_digest_tells_every_column_but_the_order, setup,
                                         teardown),
         cmocka_unit_test_setup_teardown(test_rows_are_read_by_name, setup,
                                         teardown),
