@@ -16,6 +16,7 @@
 # make bench-sched    the scheduler on a large estate (release build)
 # make bench-start     what the runner adds to conmon and crun alone
 # make soak            an hour of mixed load (SOAK_SECONDS)
+# make test-twoworlds  what a tenant does is in no answer to another
 # make test-simulate   random histories, every invariant after each step
 # make lint            layers, purity, clang-tidy, cppcheck
 # make test-crash      disk faults, crash points and kills (tests/crash)
@@ -24,6 +25,7 @@
 # BUILD=debug|release|asan|tsan|fuzz|cov|crash   CC=gcc|clang
 # Without make's own rules, which it would try for each header anew.
 MAKEFLAGS += --no-builtin-rules
+comma := ,
 BUILD ?= debug
 CC    ?= gcc
 ifeq ($(origin CC),default)
@@ -107,6 +109,15 @@ $(OUT)/tests/fuzz/%: $(OUT)/tests/fuzz/%.o $(LIBS)
 	@echo "  LD $@"
 	@$(CC) $< $(LIBS) $(ALL_LDFLAGS) -fsanitize=fuzzer $(LIBS_LINK) -lcmocka -o $@
 CRASH := $(OUT)/tests/crash/test_disk
+# What two worlds take from outside is put in place by the linker.
+TWOWORLDS := $(OUT)/tests/simulate/twoworlds/twoworlds
+TWOWORLDS_WRAPS := random_bytes id_next clock_mono_ms clock_wall_ms loop_every \
+                   loop_after_change loop_hurry exchange_finish change_create \
+                   journal_append
+$(TWOWORLDS): %: %.o $(LIBS)
+	@echo "  LD $@"
+	@$(CC) $< $(LIBS) $(ALL_LDFLAGS) $(LIBS_LINK) -lcmocka \
+	    $(addprefix -Wl$(comma)--wrap=,$(TWOWORLDS_WRAPS)) -o $@
 # The campaigns of tests/hostile: what a story starts, one program a file.
 HOSTILE := $(patsubst %,$(OUT)/tests/hostile/%,fields agent flood witness forger)
 $(HOSTILE): %: %.o $(OUT)/tests/hostile/wire.o $(OUT)/tests/hostile/attacks.o $(LIBS)
@@ -159,7 +170,7 @@ else
 bench-start:
 	@$(MAKE) BUILD=release OUT=build/release $@
 endif
-tests: $(UNIT)
+tests: $(UNIT) $(TWOWORLDS)
 test-unit: $(UNIT)
 	@tools/run-unit $(UNIT)
 # What root of the host may do to the log, for tests/stories/audit.
@@ -190,6 +201,11 @@ test-simulate: $(OUT)/tests/simulate/test_world
 soak-simulate: $(OUT)/tests/simulate/test_world
 	@BUILD=$(BUILD) STEPS=$${STEPS:-10000000} \
 		SIMULATE_SAMPLE=$${SAMPLE:-20} tests/simulate/run
+# 100,000 requests (STEPS) in two worlds that differ in one tenant.
+test-twoworlds: $(TWOWORLDS)
+	@BUILD=$(BUILD) tests/simulate/twoworlds/run
+test-twoworlds-mutants:
+	@tests/simulate/twoworlds/mutants
 test-simulate-mutants:
 	@tests/simulate/mutants
 hostile: all $(HOSTILE)
@@ -243,6 +259,7 @@ clean:
 .SECONDARY:
 .PHONY: all tests bench $(BENCHES) bench-start soak test test-audit test-contract test-unit test-stories hostile test-hostile test-tsan fuzz test-fuzz lint clean \
         test-disk test-crash soak-crash test-mutants test-simulate \
-        soak-simulate test-simulate-mutants
+        soak-simulate test-simulate-mutants test-twoworlds \
+        test-twoworlds-mutants
 .DELETE_ON_ERROR:
 -include $(wildcard $(OUT)/tests/hostile/*.d $(OUT)/*.d $(OUT)/*/*.d $(OUT)/*/*/*.d $(OUT)/*/*/*/*.d $(OUT)/*/*/*/*/*.d)

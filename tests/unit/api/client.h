@@ -30,6 +30,7 @@ struct place {
     struct http_target target;
     char *root; /* token of the first admin */
     void (*tune)(struct api_options *options); /* before place_open */
+    void (*prepare)(struct loop *loop); /* the same; client_prepare at least */
     const char *headers[4]; /* further ones of the next request */
     struct http_answer last; /* headers and body of the last answer */
 };
@@ -169,7 +170,9 @@ place_open(struct place *place)
 {
     char directory[] = "/tmp/bulkhead-api-XXXXXX";
     struct error err;
-    *place = (struct place){.tune = place->tune};
+    *place = (struct place){.tune = place->tune,
+                            .prepare = place->prepare,
+                            .harness.base = place->harness.base};
     client_place = place;
     assert_non_null(mkdtemp(directory));
     (void)snprintf(place->socket, sizeof place->socket, "%s/socket",
@@ -177,7 +180,8 @@ place_open(struct place *place)
     (void)snprintf(place->secret, sizeof place->secret, "%s/first-admin",
                    directory);
     place->target = (struct http_target){place->socket, "http://localhost"};
-    place->harness.prepare = client_prepare;
+    place->harness.prepare =
+        place->prepare == NULL ? client_prepare : place->prepare;
     harness_open(&place->harness);
     struct bootstrap bootstrap = {.secret_path = place->secret};
     harness_must(bootstrap_run(place->harness.loop, &bootstrap, &err), &err);

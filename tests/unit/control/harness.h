@@ -33,6 +33,7 @@ struct harness {
     struct loop *loop;
     struct loop_options options;
     void (*prepare)(struct loop *loop); /* before loop_start; may be NULL */
+    const char *base; /* the store's directory is made there; NULL: /tmp */
 };
 
 static _Atomic int64_t harness_wall = INT64_C(1796040000000);
@@ -126,7 +127,8 @@ harness_make_place(struct harness *harness)
     size_t free = 0;
 
     (void)snprintf(harness->where, sizeof(harness->where),
-                   "/tmp/bulkhead-loop-XXXXXX");
+                   "%s/bulkhead-loop-XXXXXX",
+                   harness->base == NULL ? "/tmp" : harness->base);
     assert_non_null(mkdtemp(harness->where));
     if (harness_places.owner == 0) {
         harness_places.owner = getpid();
