@@ -16,6 +16,7 @@
 # make bench-sched    the scheduler on a large estate (release build)
 # make bench-start     what the runner adds to conmon and crun alone
 # make soak            an hour of mixed load (SOAK_SECONDS)
+# make test-routes     every route as every role
 # make test-twoworlds  what a tenant does is in no answer to another
 # make test-simulate   random histories, every invariant after each step
 # make lint            layers, purity, clang-tidy, cppcheck
@@ -201,6 +202,9 @@ test-simulate: $(OUT)/tests/simulate/test_world
 soak-simulate: $(OUT)/tests/simulate/test_world
 	@BUILD=$(BUILD) STEPS=$${STEPS:-10000000} \
 		SIMULATE_SAMPLE=$${SAMPLE:-20} tests/simulate/run
+# Every route as every role, on one's own objects and on another tenant's.
+test-routes: $(OUT)/tests/unit/api/test_routes
+	@tools/run-unit $<
 # 100,000 requests (STEPS) in two worlds that differ in one tenant.
 test-twoworlds: $(TWOWORLDS)
 	@BUILD=$(BUILD) tests/simulate/twoworlds/run
@@ -259,7 +263,7 @@ clean:
 .SECONDARY:
 .PHONY: all tests bench $(BENCHES) bench-start soak test test-audit test-contract test-unit test-stories hostile test-hostile test-tsan fuzz test-fuzz lint clean \
         test-disk test-crash soak-crash test-mutants test-simulate \
-        soak-simulate test-simulate-mutants test-twoworlds \
+        soak-simulate test-simulate-mutants test-routes test-twoworlds \
         test-twoworlds-mutants
 .DELETE_ON_ERROR:
 -include $(wildcard $(OUT)/tests/hostile/*.d $(OUT)/*.d $(OUT)/*/*.d $(OUT)/*/*/*.d $(OUT)/*/*/*/*.d $(OUT)/*/*/*/*/*.d)
