@@ -26,16 +26,18 @@ find_verb(const struct exchange *exchange, enum verb *out, struct error *err)
     return 0;
 }
 
-/* The object that is asked about, which the asker has to see. */
+/* The object that is asked about, which the asker has to see; the asker's
+ * tenant or the platform when none is named. */
 static int
 find_object(const struct granted *granted, const struct exchange *exchange,
             struct ref *out, struct error *err)
 {
     const struct world *world = granted_world(granted);
     const char *text = url_get(&exchange->url, "object");
-    struct ref ref = text == NULL ? world_platform_ref(world)
-                                  : object_find_text(world, text);
-    if (ref_is_none(ref) || !access_visible(granted, ref))
+    struct ref ref =
+        text == NULL ? world_scope(world, granted_actor(granted)->subject)
+                     : object_find_text(world, text);
+    if (ref_is_none(ref) || (text != NULL && !access_visible(granted, ref)))
         return access_not_found(err);
     *out = ref;
     return 0;

@@ -17,7 +17,7 @@
 
 #define DRAW_SEEN 24 /* ids kept of a kind, the newest */
 
-struct seen {
+struct sighting {
     char ids[KIND_COUNT][DRAW_SEEN][ID_TEXT_MAX];
     unsigned count[KIND_COUNT];
 };
@@ -52,7 +52,7 @@ kind_of_prefix(const char *at, size_t size)
 }
 
 static inline void
-see_id(struct seen *seen, enum kind kind, const char *text, size_t size)
+see_id(struct sighting *seen, enum kind kind, const char *text, size_t size)
 {
     unsigned count = seen->count[kind];
 
@@ -66,7 +66,7 @@ see_id(struct seen *seen, enum kind kind, const char *text, size_t size)
 
 /* Takes every id out of an answer. */
 static inline void
-see_answer(struct seen *seen, const char *text)
+see_answer(struct sighting *seen, const char *text)
 {
     for (const char *at = text; (at = strchr(at, '_')) != NULL; at++) {
         size_t digits = strspn(at + 1, "abcdefghijklmnopqrstuvwxyz234567");
@@ -107,7 +107,7 @@ draft_release(struct draft *draft)
 
 struct drawing {
     struct dice *dice;
-    const struct seen *own, *other;
+    const struct sighting *own, *other;
     struct draft *draft;
     unsigned number;
 };
@@ -115,7 +115,7 @@ struct drawing {
 static inline void
 draw_id(const struct drawing *drawing, enum kind kind, char out[ID_TEXT_MAX])
 {
-    const struct seen *from = drawing->own;
+    const struct sighting *from = drawing->own;
     unsigned chance = (unsigned)roll(drawing->dice, 100);
     unsigned count;
 

@@ -15,7 +15,7 @@
  */
 
 static struct twin twins[2];
-static struct seen seen[2]; /* by a's people, by b's; in the first world */
+static struct sighting seen[2]; /* by a's people, by b's; in the first world */
 static const struct words words[2][2] = {
     { { "apple", "a short text" },
       { "zeppelin-of-the-north", "something much longer, and other" } },
