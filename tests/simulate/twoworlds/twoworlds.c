@@ -207,7 +207,9 @@ do_more(struct dice *dice, unsigned step)
     draft_release(&draft);
 }
 
-static void
+/* False when what A made in one world alone let its own request end otherwise:
+ * from there on its use of cards may differ too, and the history is over. */
+static bool
 step_of(int side, struct dice *dice, unsigned number, uint64_t turn)
 {
     struct draft draft = { 0 };
@@ -225,13 +227,11 @@ step_of(int side, struct dice *dice, unsigned number, uint64_t turn)
         see_answer(&seen[side], buffer_text(&twins[0].said));
         compare_pages(&draft, turn);
         count_answer(&draft, status[0]);
-    } else if (status[0] != status[1] && !use_differs) {
-        tell_difference(&draft, buffer_text(&twins[0].said),
-                        buffer_text(&twins[1].said));
     }
     if (side == 0)
         see_answer(&seen[side], buffer_text(&twins[0].said));
     draft_release(&draft);
+    return side == 1 || status[0] == status[1] || use_differs;
 }
 
 static void
@@ -295,11 +295,12 @@ play(uint64_t seed, long steps)
 
     open_both(seed);
     for (unsigned number = 0; number < (unsigned)steps; number += 2) {
-        step_of(0, &dice, number, turn++);
+        if (!step_of(0, &dice, number, turn++))
+            break;
         inject_begin(turn++);
         if (luck(&more, 50))
             do_more(&more, number);
-        step_of(1, &dice, number, turn);
+        (void)step_of(1, &dice, number, turn);
         turn += 8; /* pages take some of their own */
         pass_time(turn++, number % 8 == 0);
     }
