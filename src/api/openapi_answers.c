@@ -53,6 +53,7 @@
            ",'weight':" INT)
 #define EXPLAINED                                                              \
     OBJECT(VERDICT ",'state':" TEXT ",'waits_ms':" INT ",'ahead':" INT         \
+           ",'replacing_ms':" TIME                                             \
            ",'considered':" LIST_OF(EXPLAINED_WANT)                            \
            ",'growth':" EXPLAINED_GROWTH                                       \
            ",'shares':" LIST_OF(EXPLAINED_SHARE)                               \

@@ -153,6 +153,10 @@ print_text(const char *name, const json_t *answer)
     output_line("reason %s; ahead of it in the queue: %lld; waits for %lld s",
                 reason, (long long)number_of(answer, "ahead"),
                 (long long)(number_of(answer, "waits_ms") / 1000));
+    if (text_of(answer, "replacing_ms")[0] != '\0')
+        output_line("a card failed under it at %s: it goes first among its "
+                    "equals",
+                    text_of(answer, "replacing_ms"));
     print_estimate(json_object_get(answer, "estimate"));
     print_shares(json_object_get(answer, "shares"));
     print_nearest(json_object_get(answer, "nearest"));

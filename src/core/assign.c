@@ -124,6 +124,7 @@ begin_attempt(struct changes *changes, struct ref ref)
     workload->started_ms = 0;
     workload->ended_ms = 0;
     workload->next_try_ms = 0;
+    workload->replacing_ms = 0;
     workload->exit_code = 0;
     workload->oom = false;
     return workload;

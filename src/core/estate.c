@@ -213,6 +213,15 @@ add_site(struct estate *estate, struct ref node)
     mark_site(estate, number);
 }
 
+void
+estate_mark_site(struct estate *estate, struct ref node)
+{
+    uint32_t number = estate_site(estate, node);
+
+    if (number != ESTATE_NONE)
+        mark_site(estate, number);
+}
+
 static void
 note_node(struct estate *estate, const struct trail_step *step)
 {
@@ -330,6 +339,7 @@ estate_note(struct estate *estate, const struct trail_step *step)
         break;
     case KIND_WORKLOAD:
         estate_mark_run(estate, step->ref);
+        estate_kept_note(estate, step->ref);
         break;
     default:
         estate_run_note(estate, step);

@@ -98,6 +98,17 @@ void estate_cut_add(const struct part *part, struct layout *layout,
 /* Derives a site and tells when it came out different. */
 void estate_site_derive(struct estate *estate, uint32_t number,
                         struct arena *scratch);
+void estate_mark_site(struct estate *estate, struct ref node);
+
+/* What a workload under which a card failed gave back and keeps while it ends
+ * (estate_kept.c): does it, of a part, of its quotas; a change of it. */
+bool estate_keeps(const struct workload *workload);
+void estate_kept_derive(const struct estate *estate, struct part *part);
+bool estate_kept_demand(const struct estate *estate,
+                        const struct workload *workload,
+                        struct demand *demand_out);
+void estate_kept_note(struct estate *estate, struct ref ref);
+
 /* Derives the run of the workload in this slot. */
 void estate_run_derive(struct estate *estate, uint32_t index);
 /* Steps that change what runs add to ledgers, or their priority. */

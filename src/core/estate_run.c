@@ -247,12 +247,6 @@ derive_instance(struct estate *estate, struct run *run,
     return false;
 }
 
-static bool
-is_stopping(int state)
-{
-    return state == WORKLOAD_PREEMPTING || state == WORKLOAD_CANCELLING;
-}
-
 /* A workload that is stopped and gives all back stops to count as one. */
 static void
 give_back_itself(struct estate *estate, struct run *run,
@@ -272,6 +266,7 @@ derive_instances(struct estate *estate, struct run *run,
                  const struct workload *workload)
 {
     bool stays = false, any = false;
+    struct demand kept;
 
     world_each_child(estate->world, KIND_INSTANCE, workload->object.self,
                      ref) {
@@ -283,8 +278,10 @@ derive_instances(struct estate *estate, struct run *run,
         if (!derive_instance(estate, run, workload, instance))
             stays = true;
     }
-    if (any && !stays && is_stopping(workload->state))
+    if (any && !stays && lifecycle_is_stopping(workload->state))
         give_back_itself(estate, run, workload);
+    if (estate_kept_demand(estate, workload, &kept))
+        charge(estate, run, &kept, false);
 }
 
 /* What nominated work will use counts as used for everybody else. */
@@ -438,7 +435,7 @@ run_fill(struct estate *estate, struct run *run,
     run->fixed = !workload->preemptible || workload->state == WORKLOAD_LOST;
     run->priority = priority != NULL ? priority->value : 0;
     run->live = lifecycle_is_live(workload->state);
-    run->leaving = is_stopping(workload->state);
+    run->leaving = lifecycle_is_stopping(workload->state);
     reclaim_index_rank(run, workload, NULL);
     run->started_ms = workload->started_ms;
     run->end_ms = booking_end_ms(estate->world, workload, run->started_ms);

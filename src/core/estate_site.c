@@ -120,6 +120,7 @@ derive_part(const struct estate *estate, uint32_t number, size_t first,
     part->used_memory_mib = card->used_memory_mib;
     part->held_milli = card->held_milli;
     part->held_memory_mib = card->held_memory_mib;
+    estate_kept_derive(estate, part);
     estate_cut_derive(estate, part, at > 0 ? part - 1 : NULL);
     for (size_t i = 0; i < at; i++)
         if (strcmp(world_card(estate->world, parts[i].card)->island,

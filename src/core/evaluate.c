@@ -241,7 +241,7 @@ evaluate_nominee(struct look *look, struct placement *placement)
 }
 
 /* A claimant gets what is under way held, and so does work whose cards have to
- * be cut. */
+ * be cut, and what a card failed under. */
 static bool
 nominate_soon(struct look *look, struct evaluation *evaluation)
 {
@@ -253,6 +253,7 @@ nominate_soon(struct look *look, struct evaluation *evaluation)
         return false;
     cut = cut_is_due(look->estate, option->request.class, &placement);
     if (!(option->open && cut) &&
+        !(look->workload->replacing_ms != 0 && !look->booked) &&
         !reclaim_is_claimant(look->estate, &option->demand))
         return false;
     evaluation->act = ACT_NOMINATE;

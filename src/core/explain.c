@@ -630,6 +630,8 @@ explain_workload(const struct world *world, struct ref ref, int64_t now_ms,
         number(lifecycle_is_waiting(workload->state)
                    ? now_ms - workload->state_ms
                    : 0));
+    if (workload->replacing_ms != 0)
+        put(json, "replacing_ms", json_time(workload->replacing_ms));
     if (workload->min_accel_memory_mib > 0)
         put(json, "considered", want_json(world, workload, now_ms, arena));
     if (workload->state == WORKLOAD_RUNNING && lifecycle_is_elastic(workload))

@@ -9,6 +9,9 @@
 
 /* Before a gang tries to grow again after a start that failed. */
 #define GROWTH_PAUSE_MS INT64_C(60000)
+/* A card that is told to have failed was so before, when what ran on it ended
+ * with an error. */
+#define LATE_MS INT64_C(60000)
 
 bool
 lifecycle_is_waiting(int state)
@@ -21,6 +24,12 @@ bool
 lifecycle_is_live(int state)
 {
     return state >= WORKLOAD_ASSIGNED && state <= WORKLOAD_LOST;
+}
+
+bool
+lifecycle_is_stopping(int state)
+{
+    return state == WORKLOAD_PREEMPTING || state == WORKLOAD_CANCELLING;
 }
 
 bool
@@ -260,10 +269,66 @@ lifecycle_card_was_bad(const struct changes *changes,
         const struct card *card =
             binding != NULL ? change_get(changes, binding->card) : NULL;
 
-        if (card != NULL && card->health == HEALTH_FAILED)
+        if (card != NULL &&
+            (card->health == HEALTH_FAILED || card->missing))
             return true;
     }
     return false;
+}
+
+bool
+lifecycle_attempt_was_bad(const struct changes *changes,
+                          const struct workload *workload)
+{
+    world_each_child(changes->world, KIND_INSTANCE, workload->object.self,
+                     ref) {
+        const struct instance *instance = lifecycle_instance(changes, ref);
+
+        if (instance != NULL && instance->attempt == workload->attempt &&
+            !lifecycle_has_left(instance) &&
+            lifecycle_card_was_bad(changes, instance))
+            return true;
+    }
+    return false;
+}
+
+/* Is it ending already, because of one that ended with an error? */
+static void
+note_ending(struct changes *changes, struct ref ref)
+{
+    const struct workload *workload = change_get(changes, ref);
+
+    if (workload == NULL || !lifecycle_is_live(workload->state) ||
+        lifecycle_is_stopping(workload->state) ||
+        workload->replacing_ms != 0 ||
+        !lifecycle_attempt_was_bad(changes, workload))
+        return;
+    world_each_child(changes->world, KIND_INSTANCE, ref, child) {
+        const struct instance *instance = lifecycle_instance(changes, child);
+
+        if (instance != NULL && instance->attempt == workload->attempt &&
+            lifecycle_failed(instance)) {
+            ((struct workload *)change_update(changes, ref))->replacing_ms =
+                changes->context.now_ms;
+            return;
+        }
+    }
+}
+
+/* The end of the attempt that the binding was of was put down to it. */
+static void
+forgive(struct changes *changes, const struct binding *binding)
+{
+    const struct instance *instance =
+        lifecycle_instance(changes, binding->object.parent);
+    const struct workload *workload =
+        change_get(changes, binding->workload);
+
+    if (instance != NULL && workload != NULL &&
+        instance->attempt == workload->attempt &&
+        lifecycle_failed(instance) && instance->failure[0] == '\0' &&
+        binding->to_ms >= changes->context.now_ms - LATE_MS)
+        lifecycle_forgive(changes, binding->workload);
 }
 
 void
@@ -275,6 +340,10 @@ lifecycle_card_failed(struct changes *changes, struct ref card)
         if (binding != NULL && binding->to_ms == 0)
             lifecycle_shrink(changes, binding->object.parent,
                              "{\"rule\":\"card-failed\"}");
+        else if (binding != NULL)
+            forgive(changes, binding);
+        if (binding != NULL)
+            note_ending(changes, binding->workload);
     }
 }
 
@@ -390,10 +459,14 @@ fail_gang(struct changes *changes, const struct instance *instance)
     if (!lifecycle_failed(instance))
         return;
     if (lifecycle_is_surplus(workload, instance) &&
-        lifecycle_card_was_bad(changes, instance))
+        lifecycle_card_was_bad(changes, instance)) {
         drop_surplus(changes, instance->object.self);
-    else
-        stop_instances(changes, workload, "gang");
+        return;
+    }
+    stop_instances(changes, workload, "gang");
+    if (lifecycle_attempt_was_bad(changes, workload))
+        ((struct workload *)change_update(changes, instance->object.parent))
+            ->replacing_ms = changes->context.now_ms;
 }
 
 /* Surplus that could not be started: the gang is as it was, and tries again

@@ -74,8 +74,10 @@ bool lifecycle_has_left(const struct instance *instance);
 /*
  * The card is failed for good: surplus of elastic gangs on it leaves, and grows
  * again elsewhere.  Members and other work run on as long as they can.  What
- * ends with an error on a failed card is run again at once, where the card is
- * not: that counts as nobody's failure.
+ * ends with an error on a failed card, or in a gang that has one, is run again
+ * at once, where the card is not: that counts as nobody's failure, and until it
+ * has started again it goes first (replacing_ms).  What ended so up to a minute
+ * before the card was known to have failed is treated the same.
  */
 void lifecycle_card_failed(struct changes *changes, struct ref card);
 /* Was it on a card that is failed? */
@@ -94,6 +96,7 @@ int64_t lifecycle_grace(const struct world *world,
 /* Of a workload's state. */
 bool lifecycle_is_waiting(int state); /* held, gated, queued */
 bool lifecycle_is_live(int state);    /* assigned .. lost */
+bool lifecycle_is_stopping(int state); /* preempting, cancelling */
 bool lifecycle_is_over(int state);    /* terminal */
 
 /* Is the instance of the attempt that is going on? */

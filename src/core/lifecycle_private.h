@@ -19,4 +19,10 @@ struct workload *lifecycle_move(struct changes *changes, struct ref ref,
 /* Moves a workload on once its attempt is over. */
 void lifecycle_settle(struct changes *changes, struct ref ref);
 
+/* Was any of it, in this attempt, on a card that failed? */
+bool lifecycle_attempt_was_bad(const struct changes *changes,
+                               const struct workload *workload);
+/* Its last failure is not counted: a card was it. */
+void lifecycle_forgive(struct changes *changes, struct ref ref);
+
 #endif

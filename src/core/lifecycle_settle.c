@@ -44,10 +44,32 @@ submit_again(struct changes *changes, struct ref ref, int64_t wait_ms,
         verdict_set(&verdict, WORKLOAD_QUEUED, REASON_NOT_EVALUATED,
                     "%s; not yet evaluated again", why);
     reason_put(workload, &verdict, changes->context.now_ms);
+    workload->replacing_ms = 0;
     workload->started_ms = 0;
     workload->instances_now = 0;
     workload->next_try_ms =
         wait_ms > 0 ? changes->context.now_ms + wait_ms : 0;
+}
+
+static void
+replace(struct changes *changes, struct ref ref)
+{
+    submit_again(changes, ref, 0, "a card failed under it");
+    ((struct workload *)change_update(changes, ref))->replacing_ms =
+        changes->context.now_ms;
+}
+
+/* It ended before its card was known to have failed. */
+void
+lifecycle_forgive(struct changes *changes, struct ref ref)
+{
+    const struct workload *present = change_get(changes, ref);
+
+    if (present == NULL || present->reason != REASON_BACKOFF ||
+        present->failures == 0 || present->replacing_ms != 0)
+        return;
+    ((struct workload *)change_update(changes, ref))->failures--;
+    replace(changes, ref);
 }
 
 static int64_t
@@ -115,9 +137,10 @@ settle_failure(struct changes *changes, struct ref ref,
     int64_t left;
     char why[TEXT_MAX_SIZE];
 
-    /* It comes again to where it was in the queue, and at no cost. */
-    if (failed != NULL && lifecycle_card_was_bad(changes, failed)) {
-        submit_again(changes, ref, 0, "a card failed under it");
+    /* It comes again to where it was in the queue, goes first there, and at no
+     * cost. */
+    if (failed != NULL && lifecycle_attempt_was_bad(changes, workload)) {
+        replace(changes, ref);
         return;
     }
     workload->failures++;

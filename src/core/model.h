@@ -556,6 +556,8 @@ struct workload { /* below a project */
     int64_t failures;    /* failed starts or exits so far */
     int64_t preemptions;
     int64_t waiting_ms;  /* it waits to start since */
+    int64_t replacing_ms; /* a card failed under it then: it goes first until
+                             it starts again; 0: no */
     int64_t bypassed;    /* starts of later work since then */
     int64_t booked_ms;   /* booked start; 0: none, or none with a time */
     int64_t started_ms;  /* first running instance of this attempt */

@@ -300,6 +300,7 @@ mark_missing(struct changes *changes, struct ref node,
             continue;
         usage_cut(changes, ref);
         ((struct card *)change_update(changes, ref))->missing = true;
+        lifecycle_card_failed(changes, ref);
         alarm_raise(changes, ref, "card.missing",
                     "the node does not list the card any more");
     }

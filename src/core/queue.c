@@ -83,6 +83,8 @@ queue_before(const struct queue_entry *a, const struct queue_entry *b)
 {
     if (a->right != b->right)
         return a->right < b->right;
+    if (a->replacing != b->replacing)
+        return a->replacing;
     if (a->priority != b->priority)
         return a->priority > b->priority;
     if (share_compare(&a->share, &b->share) != 0)
@@ -167,6 +169,7 @@ entry_without_right(const struct world *world, struct ref ref)
 
     return (struct queue_entry){
         .workload = ref,
+        .replacing = workload->replacing_ms != 0,
         .priority = priority != NULL ? priority->value : 0,
         .submitted_ms = workload->submitted_ms,
         .seq = workload->object.seq,

@@ -11,8 +11,8 @@
  *
  * Waiting work lies in groups of equal requests: what one of them is told is
  * true for all.  Order of groups, by their first member: within guarantee
- * before burst, priority, fair share (share.h), time of submission, sequence
- * number; the same order within a group.  A share is looked up when its group
+ * before burst, what a card failed under, priority, fair share (share.h), time
+ * of submission, sequence number; the same order within a group.  A share is looked up when its group
  * comes up: use makes it later, and what makes it earlier wakes its tenant.
  *
  * A group is ready when nobody has looked at it since something changed that
@@ -23,6 +23,7 @@
 struct queue_entry {
     struct ref workload;
     int64_t right; /* enum quota_right, larger is later */
+    bool replacing; /* a card failed under it */
     int64_t priority;
     struct share_path share; /* of its tenant, ... project and user */
     int64_t submitted_ms;

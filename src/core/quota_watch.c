@@ -52,8 +52,7 @@ live_of(const struct watch *watch, const struct workload *workload)
         .priority = priority != NULL ? priority->value : 0,
         .seq = workload->object.seq,
         .fixed = !workload->preemptible,
-        .leaving = workload->state == WORKLOAD_PREEMPTING ||
-                   workload->state == WORKLOAD_CANCELLING
+        .leaving = lifecycle_is_stopping(workload->state)
     };
 }
 

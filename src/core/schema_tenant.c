@@ -288,6 +288,8 @@ static const struct field workload_fields[] = {
     AMOUNT(workload, failures, 0, "failed starts and exits"),
     AMOUNT(workload, preemptions, 0, "times preempted"),
     TIME(workload, waiting_ms, 0, "waits to start since"),
+    TIME(workload, replacing_ms, 0,
+         "a card failed under it: it goes before others until it starts"),
     AMOUNT(workload, bypassed, 0, "starts of later work since then"),
     TIME(workload, booked_ms, 0,
          "starts then at the latest if what runs keeps its longest run"),

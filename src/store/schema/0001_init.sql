@@ -491,6 +491,7 @@ CREATE TABLE "workload" (
     "failures" INTEGER,
     "preemptions" INTEGER,
     "waiting_ms" INTEGER,
+    "replacing_ms" INTEGER,
     "bypassed" INTEGER,
     "booked_ms" INTEGER,
     "started_ms" INTEGER,
