@@ -263,6 +263,49 @@ what_it_can_have_soon_is_held_for_it(void **state)
     scene_teardown(&s.scene);
 }
 
+/* The same over two nodes: all of the second one is given back, and nothing
+ * there changes by itself when the gang is cancelled. */
+static void
+who_is_cancelled_keeps_nothing_elsewhere_either(void **state)
+{
+    struct stage s;
+    struct ref wide, later;
+    struct changes *changes;
+
+    (void)state;
+    stage_setup(&s, 2, CARDS(8));
+    scene_finish(&s.scene, s.gang, 0);
+    wide = scene_running(&s.scene, (struct job){ .project = s.blue,
+                                                 .class = s.one,
+                                                 .instances = 6 });
+    s.gang = wide;
+    later = submit(&s, s.green, 1);
+    scene_run(&s.scene);
+    set_health(&s, 0, HEALTH_FAILED, false);
+    changes = scene_begin(&s.scene);
+    world_each_child(s.scene.world, KIND_INSTANCE, wide, ref) {
+        bool first = ref_equal(ref, world_first_child(s.scene.world,
+                                                      KIND_INSTANCE, wide));
+
+        if (first || ref_equal(world_instance(s.scene.world, ref)->node, s.n2))
+            lifecycle_exited(changes, ref, 1, false);
+    }
+    world_each_child(s.scene.world, KIND_INSTANCE, wide, ref)
+        if (ref_equal(world_instance(s.scene.world, ref)->node, s.n2))
+            lifecycle_released(changes, ref);
+    scene_apply(&s.scene, changes);
+    scene_scrub(&s.scene);
+    scene_run(&s.scene);
+    assert_int_not_equal(gang_of(&s)->replacing_ms, 0);
+    assert_int_equal(scene_state(&s.scene, later), WORKLOAD_QUEUED);
+    changes = scene_begin(&s.scene);
+    lifecycle_stop(changes, wide, WORKLOAD_CANCELLING, "cancelled", NULL);
+    scene_apply(&s.scene, changes);
+    scene_run(&s.scene);
+    assert_int_equal(scene_state(&s.scene, later), WORKLOAD_ASSIGNED);
+    scene_teardown(&s.scene);
+}
+
 /* A guarantee takes its cards while it ends: then it is one of many. */
 static void
 who_is_preempted_meanwhile_has_lost_its_turn(void **state)
@@ -408,6 +451,7 @@ main(void)
         cmocka_unit_test(a_late_report_forgives_the_last_minute),
         cmocka_unit_test(without_a_failed_card_nothing_is_kept),
         cmocka_unit_test(who_is_cancelled_keeps_nothing),
+        cmocka_unit_test(who_is_cancelled_keeps_nothing_elsewhere_either),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
