@@ -38,7 +38,7 @@ static void
 take_turn(struct loop *loop, struct job *job)
 {
     struct estimator *estimator = job->data;
-    int64_t start_us = clock_mono_us(), now_us = start_us;
+    int64_t start_us = clock_mono_us(), now_us;
     struct error err;
 
     do {
