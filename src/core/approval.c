@@ -55,6 +55,7 @@ is_beneficiary(const struct world *world, struct ref person,
     if (object.kind == KIND_REQUEST)
         return ref_equal(world_wish(world, object)->requester, person);
     if (object.kind == KIND_GROUP)
+        /* NOLINTNEXTLINE(readability-suspicious-call-argument): as declared */
         return reach_is_in(world, person, object);
     if (object.kind != KIND_ROLE)
         return false;
