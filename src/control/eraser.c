@@ -23,6 +23,8 @@ struct eraser {
     struct order orders[ORDERS_MAX];
     size_t count;
     _Atomic bool busy; /* a job is under way */
+    /* The owner's, and one of the job under way, which may end later. */
+    atomic_uint holds;
 };
 
 static void
@@ -47,13 +49,15 @@ eraser_new(struct loop *loop)
     struct eraser *eraser = memory_new(1, sizeof(*eraser));
 
     eraser->loop = loop;
+    atomic_init(&eraser->holds, 1);
     return eraser;
 }
 
 void
 eraser_free(struct eraser *eraser)
 {
-    free(eraser);
+    if (atomic_fetch_sub(&eraser->holds, 1) == 1)
+        free(eraser);
 }
 
 static struct order *
@@ -152,6 +156,7 @@ end_erasing(struct job *job)
     arena_free(job->arena);
     free(erasing);
     atomic_store(&eraser->busy, false);
+    eraser_free(eraser);
 }
 
 static int
@@ -179,6 +184,7 @@ carry_out(struct eraser *eraser, struct order *order,
                                  .arena = arena_new(),
                                  .data = erasing };
     atomic_store(&eraser->busy, true);
+    atomic_fetch_add(&eraser->holds, 1);
     if (collect(order, "actor", reader, erasing, err) != 0 ||
         collect(order, "target", reader, erasing, err) != 0 ||
         erase_files(files, erasing, err) != 0) {

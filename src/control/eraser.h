@@ -22,7 +22,8 @@ void eraser_order(struct loop *loop, const char *log, const char *subject,
 
 struct eraser;
 struct eraser *eraser_new(struct loop *loop);
-void eraser_free(struct eraser *eraser); /* behind loop_stop */
+/* A job under way keeps it until that ends. */
+void eraser_free(struct eraser *eraser);
 /* Notes a counter that is an order; others are passed over. */
 void eraser_note(struct eraser *eraser, const struct store_counter *counter);
 /* Carries out a part of what is ordered for this log.  One thread. */
