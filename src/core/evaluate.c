@@ -230,7 +230,7 @@ turn_to_soon(struct look *look, struct booking_bars *other, bool on)
 struct option *
 evaluate_nominee(struct look *look, struct placement *placement)
 {
-    struct booking_bars bars;
+    struct booking_bars bars = { 0 };
     struct option *option;
 
     turn_to_soon(look, &bars, true);
@@ -293,7 +293,7 @@ wait_soon(struct look *look, struct option *option,
 static bool
 find_victims(struct look *look, struct evaluation *evaluation)
 {
-    struct booking_bars bars;
+    struct booking_bars bars = { 0 };
     bool found = false;
 
     turn_to_soon(look, &bars, true);

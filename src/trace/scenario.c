@@ -52,6 +52,7 @@ add_operator(struct builder *builder, struct ref platform)
     grant->use = verbs_all();
     session->expires_ms = INT64_MAX / 2;
     session->proved_ms = SCENARIO_START_MS;
+    session->used_ms = INT64_MAX / 4; /* never idle */
     builder->actor = (struct actor){ .kind = ACTOR_USER,
                                      .subject = user->self,
                                      .credential = session->object.self,

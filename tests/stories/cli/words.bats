@@ -33,7 +33,7 @@ commands() { bulkhead --help | sed -n '/^Commands:/,/^$/s/^  \([a-z-]*\( [a-z-]*
     done < <(commands)
     run bulkhead audit --help
     [ "$status" = 0 ]
-    [ "${#lines[@]}" = 5 ]
+    [ "${#lines[@]}" = 10 ]
 }
 
 @test "wrong usage ends with 2 and says what is right" {
@@ -60,7 +60,8 @@ commands() { bulkhead --help | sed -n '/^Commands:/,/^$/s/^  \([a-z-]*\( [a-z-]*
     }
     [ "$(complete_words su)" = submit ]
     [ "$(complete_words aud)" = audit ]
-    [ "$(complete_words get wor)" = workload ]
+    [ "$(complete_words get workl)" = workload ]
+    [ "$(complete_words get wor)" = "workload workorder" ]
     [ "$(complete_words audit ver)" = verify ]
     [ "$(complete_words wait w --tim)" = --timeout ]
     [ "$(complete_words set quota cards --gua)" = --guaranteed ]
