@@ -150,10 +150,15 @@ access_may_mint(const struct world *world, const struct actor *actor,
 {
     struct verbs may = rights(world, actor, node, true, offer, now_ms);
 
-    /* What is published takes no right. */
-    for (unsigned i = 0; i < VERB_COUNT; i++)
-        if (verb_is((enum verb)i, VERB_PUBLIC))
+    /* What is published takes no right, and to list takes that to get. */
+    for (unsigned i = 0; i < VERB_COUNT; i++) {
+        int get = verb_of(verb_kind((enum verb)i), VERB_OP_GET);
+
+        if (verb_is((enum verb)i, VERB_PUBLIC) ||
+            (verb_op((enum verb)i) == VERB_OP_LIST && get >= 0 &&
+             verbs_have(&may, (enum verb)get)))
             verbs_add(&may, (enum verb)i);
+    }
     return verbs_and(may, ceiling_on(world, node));
 }
 
