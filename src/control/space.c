@@ -53,7 +53,8 @@ release_reserve(const struct space *space)
     scoped_buffer path = { 0 };
 
     reserve_path(&path, space);
-    (void)truncate(path.bytes, 0);
+    if (truncate(path.bytes, 0) != 0)
+        log_warn("the reserve for a full disk could not be given up");
 }
 
 struct space *

@@ -572,9 +572,17 @@ is_stale(const struct world *world, struct ref ref, const char *from,
 {
     const struct apikey *key = world_apikey(world, ref);
     const struct session *session = world_session(world, ref);
-    const char *stored = key != NULL ? key->used_from : session->used_from;
+    const char *stored = "";
+    int64_t used_ms = 0;
 
-    return (key != NULL ? key->used_ms : session->used_ms) < before_ms ||
+    if (key != NULL) {
+        stored = key->used_from;
+        used_ms = key->used_ms;
+    } else if (session != NULL) {
+        stored = session->used_from;
+        used_ms = session->used_ms;
+    }
+    return used_ms < before_ms ||
            strncmp(stored, from, sizeof(key->used_from) - 1) != 0;
 }
 
