@@ -171,7 +171,7 @@ who_can_what(const struct granted *granted, struct exchange *exchange,
     const struct world *world = granted_world(granted);
     struct access_verdict verdict;
     struct actor actor;
-    struct ref object;
+    struct ref object = {0};
     if (find_object(granted, exchange, &object, err) != 0 ||
         find_subject(granted, exchange, object, &actor, err) != 0)
         return -1;

@@ -241,7 +241,9 @@ base64url_word(const char *text, size_t count)
     uint32_t word = 0;
 
     for (size_t i = 0; i < 4; i++) {
-        char c = i < count ? text[i] : 'A';
+        char c = 'A';
+        if (i < count)
+            c = text[i];
         int value = c == '-'   ? 62
                     : c == '_' ? 63
                     : c == '+' || c == '/' ? -1
