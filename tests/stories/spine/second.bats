@@ -19,7 +19,7 @@ operator() {
     local id
     id=$(admin create user "$1" -o json | jq -r .id)
     (umask 077 && head -c 18 /dev/urandom | base64 >"$data/people/$1.password")
-    admin passwd "$1" --password-file "$data/people/$1.password" -q
+    admin passwd "$1" --lasting --password-file "$data/people/$1.password" -q
     admin create grant "subject=$id" role=platform-admin -q
     bulkhead_as "$1" login "$1" --operator --password-file "$data/people/$1.password" -q
 }
@@ -104,7 +104,7 @@ state_of_order() { ann get workorder "$1" -o json | jq -r .state; }
     soon is state_of_order fan-7 open
     order=$(ann get workorder fan-7 -o json | jq -r .id)
     echo "a fan and a screwdriver" >"$data/people/kim.password"
-    ann passwd kim --workorder fan-7 --password-file "$data/people/kim.password" -q
+    ann passwd kim --workorder fan-7 --lasting --password-file "$data/people/kim.password" -q
     kim login kim --workorder "$order" --password-file "$data/people/kim.password" -q
     [ "$(kim list nodes -o json | jq '.items | length')" = 1 ]
     [ "$(kim list cards -o json | jq '.items | length')" = 8 ]
