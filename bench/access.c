@@ -97,6 +97,7 @@ make_subject(struct estate *estate, struct changes *changes, size_t number)
     session->digest[1] = (uint8_t)(number >> 8);
     session->digest[2] = (uint8_t)(number >> 16);
     session->expires_ms = now_ms + 1000;
+    session->used_ms = now_ms;
     for (unsigned i = 0; i < GRANTS; i++) {
         struct grant *grant = change_create(
             changes, KIND_GRANT,
