@@ -93,6 +93,7 @@ make_subject(struct estate *estate, struct changes *changes, size_t number)
     struct session *session =
         change_create(changes, KIND_SESSION, user->self, "");
 
+    session->digest[31] = 1; /* none is all zero: that is no digest */
     session->digest[0] = (uint8_t)number;
     session->digest[1] = (uint8_t)(number >> 8);
     session->digest[2] = (uint8_t)(number >> 16);
