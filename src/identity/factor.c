@@ -133,8 +133,10 @@ factor_code_digest(const char *code, uint8_t digest[FACTOR_CODE_DIGEST])
 
     for (; *code != '\0'; code++) {
         const char *large = strchr(upper, *code);
-        char letter = large == NULL ? *code : alphabet[large - upper];
+        char letter = *code;
 
+        if (large != NULL)
+            letter = alphabet[large - upper];
         if (letter == '-' || letter == ' ')
             continue;
         if (size == CODE_CHARACTERS || strchr(alphabet, letter) == NULL)
