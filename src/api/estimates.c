@@ -176,14 +176,11 @@ void
 estimates_add(struct estimator *estimator, const struct workload *workload,
               struct buffer *out)
 {
-    scoped_json json = NULL;
-
     if (!lifecycle_is_waiting(workload->state))
         return;
-    json = estimate_json(estimates_read(estimator), workload);
     assert(out->size > 0 && out->bytes[out->size - 1] == '}');
     out->size--;
     buffer_add_text(out, ",\"estimate\":");
-    json_write(out, json);
+    estimate_write(estimates_read(estimator), workload, out);
     buffer_add_byte(out, '}');
 }

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
+#include "base/json.h"
 #include "core/forecast.h"
 #include "core/gate.h"
 #include "core/lifecycle.h"
@@ -300,36 +302,75 @@ say(struct buffer *text, const struct entry *entry, int64_t decisions)
     }
 }
 
+static const struct entry *
+find_entry(const struct estimates *estimates, const struct workload *workload,
+           bool *known)
+{
+    static const struct entry pending = { .none = ESTIMATE_PENDING };
+    static const struct entry held = { .none = ESTIMATE_HELD };
+    size_t index = workload->object.self.index;
+
+    *known = estimates != NULL && estimates->forecast == NULL &&
+             index < estimates->count &&
+             estimates->entries[index].seq == workload->object.seq &&
+             workload->waiting_ms <= estimates->made_ms;
+    /* What was held or released since is known without a forecast. */
+    if (workload->state == WORKLOAD_HELD)
+        return &held;
+    return *known && estimates->entries[index].none != ESTIMATE_HELD
+               ? &estimates->entries[index]
+               : &pending;
+}
+
+static void
+write_time(struct buffer *out, const char *member, int64_t wall_ms)
+{
+    char text[CLOCK_TEXT_MAX];
+
+    buffer_add_text(out, member);
+    if (wall_ms == 0) {
+        buffer_add_text(out, "null");
+        return;
+    }
+    clock_format(wall_ms, text);
+    json_quote(out, text);
+}
+
+/* By hand: a list writes one for each that waits. */
+void
+estimate_write(const struct estimates *estimates,
+               const struct workload *workload, struct buffer *out)
+{
+    scoped_buffer text = { 0 };
+    bool known;
+    const struct entry *entry = find_entry(estimates, workload, &known);
+    const char *none = estimate_none_text(entry->none);
+
+    say(&text, entry, known ? estimates->decisions : 0);
+    write_time(out, "{\"as_of\":", known ? estimates->made_ms : 0);
+    write_time(out, ",\"at\":",
+               entry->none == ESTIMATE_GIVEN ? entry->at_ms : 0);
+    buffer_add_text(out, ",\"none\":");
+    if (none != NULL)
+        json_quote(out, none);
+    else
+        buffer_add_text(out, "null");
+    buffer_add_text(out, ",\"text\":");
+    json_quote(out, buffer_text(&text));
+    buffer_add_byte(out, '}');
+}
+
 json_t *
 estimate_json(const struct estimates *estimates,
               const struct workload *workload)
 {
-    size_t index = workload->object.self.index;
-    struct entry entry = { .none = ESTIMATE_PENDING };
-    bool known = estimates != NULL && estimates->forecast == NULL &&
-                 index < estimates->count &&
-                 estimates->entries[index].seq == workload->object.seq &&
-                 workload->waiting_ms <= estimates->made_ms;
     scoped_buffer text = { 0 };
-    const char *none;
+    struct error err;
 
     if (!lifecycle_is_waiting(workload->state))
         return NULL;
-    if (known)
-        entry = estimates->entries[index];
-    /* What was held or released since is known without a forecast. */
-    if (workload->state == WORKLOAD_HELD)
-        entry.none = ESTIMATE_HELD;
-    else if (entry.none == ESTIMATE_HELD)
-        entry.none = ESTIMATE_PENDING;
-    say(&text, &entry, known ? estimates->decisions : 0);
-    none = estimate_none_text(entry.none);
-    return json_pack("{s:o, s:o, s:s, s:o}", "at",
-                     entry.none == ESTIMATE_GIVEN ? json_time(entry.at_ms)
-                                                  : json_null(),
-                     "none", none != NULL ? json_string(none) : json_null(),
-                     "text", buffer_text(&text), "as_of",
-                     known ? json_time(estimates->made_ms) : json_null());
+    estimate_write(estimates, workload, &text);
+    return json_read(text.bytes, text.size, &err);
 }
 
 json_t *

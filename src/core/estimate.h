@@ -44,6 +44,9 @@ void estimate_free(struct estimates *estimates);
  * (NULL), or when it came later, it is pending.  A new reference. */
 json_t *estimate_json(const struct estimates *estimates,
                       const struct workload *workload);
+/* The same of one that waits, as canonical JSON behind what out holds. */
+void estimate_write(const struct estimates *estimates,
+                    const struct workload *workload, struct buffer *out);
 /* A list of sentences; a new reference. */
 json_t *estimate_assumptions(void);
 
