@@ -256,6 +256,32 @@ write_chunk(const char *bytes, size_t size, void *data)
 }
 
 void
+json_member(struct buffer *buffer, const char *name)
+{
+    char last = buffer->bytes[buffer->size - 1];
+
+    if (last != '{' && last != '[')
+        buffer_add_byte(buffer, ',');
+    buffer_printf(buffer, "\"%s\":", name);
+}
+
+void
+json_member_text(struct buffer *buffer, const char *name, const char *text)
+{
+    if (text == NULL)
+        return;
+    json_member(buffer, name);
+    json_quote(buffer, text);
+}
+
+void
+json_member_int(struct buffer *buffer, const char *name, int64_t value)
+{
+    json_member(buffer, name);
+    buffer_printf(buffer, "%lld", (long long)value);
+}
+
+void
 json_write(struct buffer *buffer, const json_t *value)
 {
     (void)json_dump_callback(value, write_chunk, buffer,

@@ -52,6 +52,13 @@ json_t *json_time(int64_t wall_ms);
  * that are not UTF-8 replaced by U+FFFD. */
 void json_quote(struct buffer *buffer, const char *text);
 
+/* Writing by hand what would be too many values: the name of a member, with a
+ * comma unless it is the first behind { or [; nothing for a text of NULL. */
+void json_member(struct buffer *buffer, const char *name);
+void json_member_text(struct buffer *buffer, const char *name,
+                      const char *text);
+void json_member_int(struct buffer *buffer, const char *name, int64_t value);
+
 /* Appends the value in compact form with sorted keys: the canonical bytes
  * that digests are taken over. */
 void json_write(struct buffer *buffer, const json_t *value);

@@ -279,38 +279,12 @@ record_outcome_text(enum record_outcome outcome)
     return texts[outcome];
 }
 
-static void
-add_name(struct buffer *out, const char *name)
-{
-    char last = out->bytes[out->size - 1];
-
-    if (last != '{' && last != '[')
-        buffer_add_byte(out, ',');
-    buffer_printf(out, "\"%s\":", name);
-}
-
-static void
-add_text(struct buffer *out, const char *name, const char *text)
-{
-    if (text == NULL)
-        return;
-    add_name(out, name);
-    json_quote(out, text);
-}
-
-static void
-add_int(struct buffer *out, const char *name, int64_t value)
-{
-    add_name(out, name);
-    buffer_printf(out, "%" PRId64, value);
-}
-
 /* Times and versions are absent when they are 0. */
 static void
 add_some(struct buffer *out, const char *name, int64_t value)
 {
     if (value != 0)
-        add_int(out, name, value);
+        json_member_int(out, name, value);
 }
 
 static void
@@ -321,7 +295,7 @@ add_time(struct buffer *out, const char *name, int64_t wall_ms)
     if (wall_ms == 0)
         return;
     clock_format(wall_ms, text);
-    add_text(out, name, text);
+    json_member_text(out, name, text);
 }
 
 /* Returns what group_close takes back when nothing was put in. */
@@ -330,7 +304,7 @@ group_open(struct buffer *out, const char *name)
 {
     size_t start = out->size;
 
-    add_name(out, name);
+    json_member(out, name);
     buffer_add_byte(out, '{');
     return start;
 }
@@ -349,16 +323,16 @@ add_actor(struct buffer *out, const struct record *record)
 {
     size_t start = group_open(out, "actor");
 
-    add_text(out, "id", record->actor.id);
-    add_text(out, "kind", record->actor.kind);
-    add_text(out, "name", record->actor.name);
-    add_text(out, "tenant", record->actor.tenant);
-    add_text(out, "session", record->actor.session);
-    add_text(out, "credential", record->actor.credential);
-    add_text(out, "credential_kind", record->actor.credential_kind);
-    add_text(out, "auth_level", record->actor.auth_level);
+    json_member_text(out, "id", record->actor.id);
+    json_member_text(out, "kind", record->actor.kind);
+    json_member_text(out, "name", record->actor.name);
+    json_member_text(out, "tenant", record->actor.tenant);
+    json_member_text(out, "session", record->actor.session);
+    json_member_text(out, "credential", record->actor.credential);
+    json_member_text(out, "credential_kind", record->actor.credential_kind);
+    json_member_text(out, "auth_level", record->actor.auth_level);
     add_time(out, "auth_time", record->actor.auth_ms);
-    add_text(out, "on_behalf_of", record->actor.on_behalf_of);
+    json_member_text(out, "on_behalf_of", record->actor.on_behalf_of);
     group_close(out, start);
 }
 
@@ -367,15 +341,15 @@ add_observer_and_source(struct buffer *out, const struct record *record)
 {
     size_t start = group_open(out, "observer");
 
-    add_text(out, "component", record->observer.component);
-    add_text(out, "version", record->observer.version);
-    add_text(out, "node", record->observer.node);
+    json_member_text(out, "component", record->observer.component);
+    json_member_text(out, "version", record->observer.version);
+    json_member_text(out, "node", record->observer.node);
     group_close(out, start);
     add_actor(out, record);
     start = group_open(out, "source");
-    add_text(out, "ip", record->source.ip);
-    add_text(out, "proxy", record->source.proxy);
-    add_text(out, "agent_digest", record->source.agent_digest);
+    json_member_text(out, "ip", record->source.ip);
+    json_member_text(out, "proxy", record->source.proxy);
+    json_member_text(out, "agent_digest", record->source.agent_digest);
     group_close(out, start);
 }
 
@@ -384,21 +358,21 @@ add_action_and_object(struct buffer *out, const struct record *record)
 {
     size_t start = group_open(out, "action");
 
-    add_text(out, "verb", record->action.verb);
-    add_text(out, "route", record->action.route);
-    add_text(out, "method", record->action.method);
+    json_member_text(out, "verb", record->action.verb);
+    json_member_text(out, "route", record->action.route);
+    json_member_text(out, "method", record->action.method);
     group_close(out, start);
     start = group_open(out, "object");
-    add_text(out, "id", record->object.id);
-    add_text(out, "kind", record->object.kind);
-    add_text(out, "tenant", record->object.tenant);
-    add_text(out, "project", record->object.project);
+    json_member_text(out, "id", record->object.id);
+    json_member_text(out, "kind", record->object.kind);
+    json_member_text(out, "tenant", record->object.tenant);
+    json_member_text(out, "project", record->object.project);
     add_some(out, "version_before", record->object.version_before);
     add_some(out, "version_after", record->object.version_after);
     group_close(out, start);
     start = group_open(out, "params");
-    add_text(out, "digest", record->params.digest);
-    add_text(out, "redacted", record->params.redacted);
+    json_member_text(out, "digest", record->params.digest);
+    json_member_text(out, "redacted", record->params.redacted);
     group_close(out, start);
 }
 
@@ -407,24 +381,25 @@ add_decision_and_outcome(struct buffer *out, const struct record *record)
 {
     size_t start = group_open(out, "decision");
 
-    add_text(out, "effect", record->decision.allow ? "allow" : "deny");
-    add_text(out, "reason", record->decision.reason);
-    add_text(out, "grant", record->decision.grant);
-    add_text(out, "ceiling", record->decision.ceiling);
-    add_text(out, "deny", record->decision.deny);
+    json_member_text(out, "effect", record->decision.allow ? "allow" : "deny");
+    json_member_text(out, "reason", record->decision.reason);
+    json_member_text(out, "grant", record->decision.grant);
+    json_member_text(out, "ceiling", record->decision.ceiling);
+    json_member_text(out, "deny", record->decision.deny);
     group_close(out, start);
     start = group_open(out, "approval");
-    add_text(out, "request", record->approval.request);
-    add_text(out, "approvers", record->approval.approvers);
+    json_member_text(out, "request", record->approval.request);
+    json_member_text(out, "approvers", record->approval.approvers);
     group_close(out, start);
-    add_text(out, "workorder", record->workorder);
+    json_member_text(out, "workorder", record->workorder);
     start = group_open(out, "outcome");
-    add_text(out, "status", record_outcome_text(record->outcome.status));
-    add_text(out, "code", record->outcome.code);
+    json_member_text(out, "status",
+                     record_outcome_text(record->outcome.status));
+    json_member_text(out, "code", record->outcome.code);
     group_close(out, start);
     start = group_open(out, "links");
-    add_text(out, "request", record->links.request);
-    add_text(out, "parent", record->links.parent);
+    json_member_text(out, "request", record->links.request);
+    json_member_text(out, "parent", record->links.parent);
     group_close(out, start);
 }
 
@@ -432,18 +407,18 @@ void
 record_add_json(struct buffer *out, const struct record *record)
 {
     buffer_add_byte(out, '{');
-    add_int(out, "version", RECORD_VERSION);
-    add_text(out, "log", record->log);
-    add_int(out, "seq", (int64_t)record->seq);
-    add_text(out, "id", record->id);
+    json_member_int(out, "version", RECORD_VERSION);
+    json_member_text(out, "log", record->log);
+    json_member_int(out, "seq", (int64_t)record->seq);
+    json_member_text(out, "id", record->id);
     add_time(out, "time", record->wall_ms);
-    add_int(out, "mono_ms", record->mono_ms);
-    add_text(out, "boot", record->boot);
+    json_member_int(out, "mono_ms", record->mono_ms);
+    json_member_text(out, "boot", record->boot);
     add_observer_and_source(out, record);
     add_action_and_object(out, record);
     add_decision_and_outcome(out, record);
-    add_int(out, "count", record->count == 0 ? 1 : record->count);
-    add_text(out, "facts", record->facts);
+    json_member_int(out, "count", record->count == 0 ? 1 : record->count);
+    json_member_text(out, "facts", record->facts);
     buffer_add_text(out, "}\n");
 }
 

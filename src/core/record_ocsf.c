@@ -13,35 +13,9 @@
 #define OCSF_OTHER 99
 
 static void
-add_name(struct buffer *out, const char *name)
-{
-    char last = out->bytes[out->size - 1];
-
-    if (last != '{' && last != '[')
-        buffer_add_byte(out, ',');
-    buffer_printf(out, "\"%s\":", name);
-}
-
-static void
-add_text(struct buffer *out, const char *name, const char *text)
-{
-    if (text == NULL)
-        return;
-    add_name(out, name);
-    json_quote(out, text);
-}
-
-static void
-add_int(struct buffer *out, const char *name, int64_t value)
-{
-    add_name(out, name);
-    buffer_printf(out, "%lld", (long long)value);
-}
-
-static void
 open_group(struct buffer *out, const char *name)
 {
-    add_name(out, name);
+    json_member(out, name);
     buffer_add_byte(out, '{');
 }
 
@@ -87,29 +61,29 @@ add_status(struct buffer *out, const struct record *record)
         [RECORD_PARTIAL] = { OCSF_OTHER, "Partial" },
     };
 
-    add_int(out, "status_id", table[record->outcome.status].id);
-    add_text(out, "status", table[record->outcome.status].text);
-    add_text(out, "status_code", record->outcome.code);
-    add_text(out, "status_detail", record->decision.reason);
+    json_member_int(out, "status_id", table[record->outcome.status].id);
+    json_member_text(out, "status", table[record->outcome.status].text);
+    json_member_text(out, "status_code", record->outcome.code);
+    json_member_text(out, "status_detail", record->decision.reason);
 }
 
 static void
 add_metadata(struct buffer *out, const struct record *record)
 {
     open_group(out, "metadata");
-    add_text(out, "version", OCSF_VERSION);
-    add_text(out, "uid", record->id);
-    add_int(out, "sequence", (int64_t)record->seq);
-    add_text(out, "log_name", record->log);
-    add_text(out, "event_code", record->action.verb);
-    add_text(out, "correlation_uid", record->links.request);
-    add_text(out, "tenant_uid", record->object.tenant);
+    json_member_text(out, "version", OCSF_VERSION);
+    json_member_text(out, "uid", record->id);
+    json_member_int(out, "sequence", (int64_t)record->seq);
+    json_member_text(out, "log_name", record->log);
+    json_member_text(out, "event_code", record->action.verb);
+    json_member_text(out, "correlation_uid", record->links.request);
+    json_member_text(out, "tenant_uid", record->object.tenant);
     open_group(out, "product");
-    add_text(out, "name", "Bulkhead");
-    add_text(out, "vendor_name", "Bulkhead");
-    add_text(out, "version", record->observer.version);
+    json_member_text(out, "name", "Bulkhead");
+    json_member_text(out, "vendor_name", "Bulkhead");
+    json_member_text(out, "version", record->observer.version);
     open_group(out, "feature");
-    add_text(out, "name", record->observer.component);
+    json_member_text(out, "name", record->observer.component);
     close_group(out);
     close_group(out);
     close_group(out);
@@ -121,21 +95,21 @@ add_actor(struct buffer *out, const struct record *record)
 {
     open_group(out, "actor");
     if (record->actor.id == NULL) {
-        add_text(out, "app_name", record->observer.component != NULL
+        json_member_text(out, "app_name", record->observer.component != NULL
                                       ? record->observer.component
                                       : "bulkheadd");
     } else {
         open_group(out, "user");
-        add_text(out, "uid", record->actor.id);
-        add_text(out, "name", record->actor.name);
-        add_text(out, "type", record->actor.kind);
-        add_text(out, "domain", record->actor.tenant);
-        add_text(out, "credential_uid", record->actor.credential);
+        json_member_text(out, "uid", record->actor.id);
+        json_member_text(out, "name", record->actor.name);
+        json_member_text(out, "type", record->actor.kind);
+        json_member_text(out, "domain", record->actor.tenant);
+        json_member_text(out, "credential_uid", record->actor.credential);
         close_group(out);
     }
     if (record->actor.session != NULL) {
         open_group(out, "session");
-        add_text(out, "uid", record->actor.session);
+        json_member_text(out, "uid", record->actor.session);
         close_group(out);
     }
     close_group(out);
@@ -145,24 +119,25 @@ static void
 add_api(struct buffer *out, const struct record *record)
 {
     open_group(out, "api");
-    add_text(out, "operation",
+    json_member_text(out, "operation",
              record->action.verb != NULL ? record->action.verb : "unknown");
     open_group(out, "request");
-    add_text(out, "uid", record->links.request != NULL ? record->links.request
+    json_member_text(out, "uid",
+                     record->links.request != NULL ? record->links.request
                                                        : record->id);
     close_group(out);
     if (record->outcome.code != NULL) {
         open_group(out, "response");
-        add_text(out, "error", record->outcome.code);
+        json_member_text(out, "error", record->outcome.code);
         close_group(out);
     }
     close_group(out);
     if (record->action.method != NULL) {
         open_group(out, "http_request");
-        add_text(out, "http_method", record->action.method);
+        json_member_text(out, "http_method", record->action.method);
         if (record->action.route != NULL) {
             open_group(out, "url");
-            add_text(out, "path", record->action.route);
+            json_member_text(out, "path", record->action.route);
             close_group(out);
         }
         close_group(out);
@@ -175,8 +150,8 @@ static void
 add_source(struct buffer *out, const struct record *record)
 {
     open_group(out, "src_endpoint");
-    add_text(out, "ip", record->source.ip);
-    add_text(out, "svc_name",
+    json_member_text(out, "ip", record->source.ip);
+    json_member_text(out, "svc_name",
              record->observer.component != NULL ? record->observer.component
                                                 : "bulkheadd");
     close_group(out);
@@ -187,11 +162,11 @@ add_resources(struct buffer *out, const struct record *record)
 {
     if (record->object.id == NULL)
         return;
-    add_name(out, "resources");
+    json_member(out, "resources");
     buffer_add_text(out, "[{");
-    add_text(out, "uid", record->object.id);
-    add_text(out, "type", record->object.kind);
-    add_text(out, "namespace", record->object.project != NULL
+    json_member_text(out, "uid", record->object.id);
+    json_member_text(out, "type", record->object.kind);
+    json_member_text(out, "namespace", record->object.project != NULL
                                    ? record->object.project
                                    : record->object.tenant);
     buffer_add_text(out, "}]");
@@ -201,18 +176,19 @@ static void
 add_unmapped(struct buffer *out, const struct record *record)
 {
     open_group(out, "unmapped");
-    add_text(out, "decision", record->decision.allow ? "allow" : "deny");
-    add_text(out, "grant", record->decision.grant);
-    add_text(out, "ceiling", record->decision.ceiling);
-    add_text(out, "deny", record->decision.deny);
-    add_text(out, "approval", record->approval.request);
-    add_text(out, "approvers", record->approval.approvers);
-    add_text(out, "workorder", record->workorder);
-    add_text(out, "auth_level", record->actor.auth_level);
-    add_text(out, "on_behalf_of", record->actor.on_behalf_of);
-    add_text(out, "params_digest", record->params.digest);
-    add_text(out, "parent", record->links.parent);
-    add_text(out, "boot", record->boot);
+    json_member_text(out, "decision",
+                     record->decision.allow ? "allow" : "deny");
+    json_member_text(out, "grant", record->decision.grant);
+    json_member_text(out, "ceiling", record->decision.ceiling);
+    json_member_text(out, "deny", record->decision.deny);
+    json_member_text(out, "approval", record->approval.request);
+    json_member_text(out, "approvers", record->approval.approvers);
+    json_member_text(out, "workorder", record->workorder);
+    json_member_text(out, "auth_level", record->actor.auth_level);
+    json_member_text(out, "on_behalf_of", record->actor.on_behalf_of);
+    json_member_text(out, "params_digest", record->params.digest);
+    json_member_text(out, "parent", record->links.parent);
+    json_member_text(out, "boot", record->boot);
     close_group(out);
 }
 
@@ -222,18 +198,18 @@ record_add_ocsf(struct buffer *out, const struct record *record)
     int activity = activity_of(record);
 
     buffer_add_byte(out, '{');
-    add_int(out, "class_uid", OCSF_CLASS);
-    add_text(out, "class_name", "API Activity");
-    add_int(out, "category_uid", OCSF_CATEGORY);
-    add_int(out, "activity_id", activity);
+    json_member_int(out, "class_uid", OCSF_CLASS);
+    json_member_text(out, "class_name", "API Activity");
+    json_member_int(out, "category_uid", OCSF_CATEGORY);
+    json_member_int(out, "activity_id", activity);
     if (activity == OCSF_OTHER)
-        add_text(out, "activity_name", record->action.verb != NULL
+        json_member_text(out, "activity_name", record->action.verb != NULL
                                            ? record->action.verb
                                            : "unknown");
-    add_int(out, "type_uid", OCSF_CLASS * 100 + activity);
-    add_int(out, "severity_id", 1);
-    add_int(out, "time", record->wall_ms);
-    add_int(out, "count", record->count == 0 ? 1 : record->count);
+    json_member_int(out, "type_uid", OCSF_CLASS * 100 + activity);
+    json_member_int(out, "severity_id", 1);
+    json_member_int(out, "time", record->wall_ms);
+    json_member_int(out, "count", record->count == 0 ? 1 : record->count);
     add_status(out, record);
     add_metadata(out, record);
     add_actor(out, record);
