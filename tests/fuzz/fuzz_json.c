@@ -10,17 +10,21 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 static int
 depth_of(const json_t *value)
 {
-    int deepest = 0;
+    int deepest = 0, depth;
     const char *key;
     json_t *item;
     size_t i;
 
     json_array_foreach(value, i, item)
-        if (depth_of(item) > deepest)
-            deepest = depth_of(item);
+    {
+        depth = depth_of(item);
+        deepest = depth > deepest ? depth : deepest;
+    }
     json_object_foreach((json_t *)(uintptr_t)value, key, item)
-        if (depth_of(item) > deepest)
-            deepest = depth_of(item);
+    {
+        depth = depth_of(item);
+        deepest = depth > deepest ? depth : deepest;
+    }
     return deepest + (json_is_array(value) || json_is_object(value));
 }
 
@@ -31,12 +35,9 @@ has_real(const json_t *value)
     json_t *item;
     size_t i;
 
-    json_array_foreach(value, i, item)
-        if (has_real(item))
-            return true;
-    json_object_foreach((json_t *)(uintptr_t)value, key, item)
-        if (has_real(item))
-            return true;
+    json_array_foreach(value, i, item) if (has_real(item)) return true;
+    json_object_foreach((json_t *)(uintptr_t)value, key,
+                        item) if (has_real(item)) return true;
     return json_is_real(value);
 }
 
