@@ -56,15 +56,15 @@ read_token(struct exchange *exchange)
     if (header == NULL)
         return;
     exchange->has_token = true;
-    random_bytes(exchange->token, sizeof exchange->token);
-    if (strncasecmp(header, scheme, sizeof scheme - 1) != 0)
-        return;
     const char *token = header + sizeof scheme - 1;
     struct digest digest;
-    if (token_parse(token, &type, &ignored) != 0 ||
+    if (strncasecmp(header, scheme, sizeof scheme - 1) != 0 ||
+        token_parse(token, &type, &ignored) != 0 ||
         (type != TOKEN_KEY && type != TOKEN_SESSION &&
-         type != TOKEN_INFERENCE))
+         type != TOKEN_INFERENCE)) {
+        random_bytes(exchange->token, sizeof exchange->token);
         return;
+    }
     token_digest(token, &digest);
     memcpy(exchange->token, digest.bytes, sizeof exchange->token);
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "api/handlers.h"
+#include "api/route_tree.h"
 
 #define NO_VERB ((enum verb)VERB_COUNT)
 
@@ -129,32 +130,6 @@ const struct route route_table[] = {
 };
 const size_t route_count = sizeof route_table / sizeof *route_table;
 
-/* Behind the template's segment at `at` when the text fits it, else NULL. */
-static const char *
-skip_segment(const char *at, const char *text)
-{
-    if (*at == '{')
-        return at + strcspn(at, "/");
-    while (*text != '\0' && *at != '/' && *at == *text) {
-        at++;
-        text++;
-    }
-    return *text == '\0' && (*at == '/' || *at == '\0') ? at : NULL;
-}
-
-static bool
-path_matches(const char *template, const struct url *url)
-{
-    for (size_t i = 0; i < url->segment_count; i++) {
-        if (*template != '/')
-            return false;
-        template = skip_segment(template + 1, url->segments[i]);
-        if (template == NULL)
-            return false;
-    }
-    return *template == '\0';
-}
-
 static void
 add_method(char methods[64], const char *method)
 {
@@ -167,15 +142,18 @@ add_method(char methods[64], const char *method)
 const struct route *
 route_match(const char *method, const struct url *url, char methods_out[64])
 {
+    uint16_t found[ROUTE_TREE_FOUND_MAX];
+    size_t count = route_tree_find(url, found);
+
     if (strcmp(method, "HEAD") == 0)
         method = "GET";
     methods_out[0] = '\0';
-    for (size_t i = 0; i < route_count; i++) {
-        if (!path_matches(route_table[i].path, url))
-            continue;
-        if (strcmp(route_table[i].method, method) == 0)
-            return &route_table[i];
-        add_method(methods_out, route_table[i].method);
+    for (size_t i = 0; i < count; i++) {
+        const struct route *route = &route_table[found[i]];
+
+        if (strcmp(route->method, method) == 0)
+            return route;
+        add_method(methods_out, route->method);
     }
     return NULL;
 }

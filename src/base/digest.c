@@ -70,8 +70,7 @@ digest_of_two(const void *a, size_t a_size, const void *b, size_t b_size,
 
     ok = EVP_DigestInit_ex2(hasher->context, hasher->sha256, NULL) == 1 &&
          EVP_DigestUpdate(hasher->context, a, a_size) == 1 &&
-         (b_size == 0 ||
-          EVP_DigestUpdate(hasher->context, b, b_size) == 1) &&
+         (b_size == 0 || EVP_DigestUpdate(hasher->context, b, b_size) == 1) &&
          EVP_DigestFinal_ex(hasher->context, out->bytes, &size) == 1;
     assert(ok);
 }
@@ -142,16 +141,15 @@ base64_encode(struct buffer *out, const void *bytes, size_t size)
     size_t used = 0;
 
     for (size_t i = 0; i < size; i += 3) {
-        uint32_t word = (uint32_t)at[i] << 16;
+        size_t left = size - i;
+        uint32_t word = (uint32_t)at[i] << 16 |
+                        (left > 1 ? (uint32_t)at[i + 1] << 8 : 0) |
+                        (left > 2 ? at[i + 2] : 0);
 
-        if (i + 1 < size)
-            word |= (uint32_t)at[i + 1] << 8;
-        if (i + 2 < size)
-            word |= at[i + 2];
         piece[used++] = digits[word >> 18];
         piece[used++] = digits[word >> 12 & 63];
-        piece[used++] = (char)(i + 1 < size ? digits[word >> 6 & 63] : '=');
-        piece[used++] = (char)(i + 2 < size ? digits[word & 63] : '=');
+        piece[used++] = (char)(left > 1 ? digits[word >> 6 & 63] : '=');
+        piece[used++] = (char)(left > 2 ? digits[word & 63] : '=');
         if (used == sizeof(piece)) {
             buffer_add(out, piece, used);
             used = 0;
@@ -175,45 +173,52 @@ static const uint8_t base64_values[256] = {
     ['8'] = 61, ['9'] = 62, ['+'] = 63, ['/'] = 64,
 };
 
+/* Of whole groups of four, without `=`; -1 when one is none. */
 static int
-base64_value(char c)
+decode_groups(const char *text, size_t text_size, uint8_t *at)
 {
-    return (int)base64_values[(unsigned char)c] - 1;
+    const uint8_t *from = (const uint8_t *)text;
+    uint32_t wrong = 0;
+
+    for (size_t i = 0; i < text_size; i += 4, at += 3) {
+        uint32_t a = base64_values[from[i]], b = base64_values[from[i + 1]],
+                 c = base64_values[from[i + 2]], d = base64_values[from[i + 3]];
+        uint32_t word = (a - 1) << 18 | (b - 1) << 12 | (c - 1) << 6 | (d - 1);
+
+        /* A value of none is 0: its predecessor has the highest bit. */
+        wrong |= (a - 1) | (b - 1) | (c - 1) | (d - 1);
+        at[0] = (uint8_t)(word >> 16);
+        at[1] = (uint8_t)(word >> 8);
+        at[2] = (uint8_t)word;
+    }
+    return wrong >> 31 != 0 ? -1 : 0;
 }
 
 int
 base64_decode(const char *text, size_t text_size, void *bytes, size_t room)
 {
-    uint8_t *at = bytes;
-    size_t used = 0;
+    uint8_t last[3], *at = bytes;
+    char group[4];
+    size_t whole, pad;
 
     if (text_size % 4 != 0)
         return -1;
-    for (size_t i = 0; i < text_size; i += 4) {
-        bool last = i + 4 == text_size;
-        int pad = last ? (text[i + 3] == '=') + (text[i + 2] == '=') : 0;
-        uint32_t word = 0;
-
-        if (pad == 2 ? text[i + 3] != '=' : false)
+    if (text_size == 0)
+        return 0;
+    whole = (text_size / 4 - 1) * 3;
+    memcpy(group, text + text_size - 4, 4);
+    pad = group[3] != '=' ? 0 : group[2] != '=' ? 1 : 2;
+    if (whole + 3 - pad > room)
+        return -1;
+    memset(group + 4 - pad, 'A', pad);
+    if (decode_groups(text, text_size - 4, at) != 0 ||
+        decode_groups(group, 4, last) != 0)
+        return -1;
+    for (size_t i = 3 - pad; i < 3; i++)
+        if (last[i] != 0)
             return -1;
-        for (size_t j = 0; j < 4; j++) {
-            int value = (int)j >= 4 - pad ? 0 : base64_value(text[i + j]);
-
-            if (value < 0)
-                return -1;
-            word = word << 6 | (uint32_t)value;
-        }
-        if ((pad == 1 && (word & 0xFF) != 0) ||
-            (pad == 2 && (word & 0xFFFF) != 0) ||
-            used + 3 - (size_t)pad > room)
-            return -1;
-        at[used++] = (uint8_t)(word >> 16);
-        if (pad < 2)
-            at[used++] = (uint8_t)(word >> 8);
-        if (pad < 1)
-            at[used++] = (uint8_t)word;
-    }
-    return (int)used;
+    memcpy(at + whole, last, 3 - pad);
+    return (int)(whole + 3 - pad);
 }
 
 /* --- base64url --- */
@@ -244,10 +249,10 @@ base64url_word(const char *text, size_t count)
         char c = 'A';
         if (i < count)
             c = text[i];
-        int value = c == '-'   ? 62
-                    : c == '_' ? 63
+        int value = c == '-'               ? 62
+                    : c == '_'             ? 63
                     : c == '+' || c == '/' ? -1
-                                           : base64_value(c);
+                                           : base64_values[(unsigned char)c] - 1;
 
         if (value < 0)
             return -1;
