@@ -195,10 +195,22 @@ scope_seen(const struct changes *changes, size_t before, struct ref scope)
     return false;
 }
 
+/* A stranger who types passwords makes users change: that may wake nobody. */
+static bool
+is_quiet(const struct world *world, const struct change *change)
+{
+    const struct user *image = change->image;
+
+    return change->op == CHANGE_PUT && !change->created &&
+           change->ref.kind == KIND_USER &&
+           image->state == world_user(world, change->ref)->state;
+}
+
 static void
 apply_one(struct world *world, struct changes *changes, size_t number)
 {
     struct change *change = &changes->list[number];
+    const bool quiet = is_quiet(world, change);
     struct object *slot;
 
     if (ref_is_none(change->ref)) { /* history: never in the world */
@@ -217,11 +229,12 @@ apply_one(struct world *world, struct changes *changes, size_t number)
             raise_revision(world, slot->scope,
                            !scope_seen(changes, number, slot->scope));
     if (change->op != CHANGE_PUT) {
-        trail_add(world, slot, TRAIL_GONE);
+        trail_add(world, slot, TRAIL_GONE, false);
         remove_object(world, change->ref);
         return;
     }
-    trail_add(world, slot, change->created ? TRAIL_CREATED : TRAIL_CHANGED);
+    trail_add(world, slot, change->created ? TRAIL_CREATED : TRAIL_CHANGED,
+              quiet);
     slot->revision = change->revision;
     memcpy(change->image, slot, schema_get((enum kind)change->ref.kind)->size);
 }

@@ -141,11 +141,14 @@ queue_note(struct queue *queue, const struct trail_step *step)
     case KIND_TENANT:
     case KIND_UNIT:
     case KIND_PROJECT:
-    case KIND_USER:
     case KIND_SERVICEACCOUNT:
     case KIND_QUOTA:
     case KIND_VOLUME:
         mark_scope(queue, step->scope);
+        break;
+    case KIND_USER:
+        if (!step->quiet)
+            mark_scope(queue, step->scope);
         break;
     default:
         break;

@@ -44,14 +44,16 @@ grow(struct trail *trail)
 }
 
 void
-trail_add(struct world *world, const struct object *object, enum trail_op op)
+trail_add(struct world *world, const struct object *object, enum trail_op op,
+          bool quiet)
 {
     const struct schema *schema = schema_get((enum kind)object->self.kind);
     struct trail *trail = &world->trail;
     struct trail_step step = { .ref = object->self,
                                .parent = object->parent,
                                .scope = object->scope,
-                               .op = op };
+                               .op = op,
+                               .quiet = quiet };
 
     for (size_t i = 0; i < schema->field_count; i++)
         if ((schema->fields[i].flags & FIELD_INDEX) != 0) {

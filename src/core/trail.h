@@ -23,6 +23,8 @@ struct trail_step {
     struct ref target; /* its first FIELD_INDEX member, or none */
     struct ref scope;
     enum trail_op op;
+    bool quiet; /* of a user, and nothing changed but what its logins are
+                   about: neither right nor use */
 };
 
 /* Steps that are remembered at least. */

@@ -121,7 +121,7 @@ void world_link(struct world *world, struct ref ref);
 void world_unlink(struct world *world, struct ref ref);
 /* Remembers a change of an object that is in its slot still. */
 void trail_add(struct world *world, const struct object *object,
-               enum trail_op op);
+               enum trail_op op, bool quiet);
 /* The trail begins anew; its steps belong to somebody else. */
 void trail_cut(struct world *world);
 /* Adds (sign 1) or takes away (-1) what an object uses of cards, nodes and

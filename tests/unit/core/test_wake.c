@@ -4,6 +4,7 @@
 #include "core/booking.h"
 #include "core/month.h"
 #include "core/queue.h"
+#include "core/resource.h"
 #include "core/usage.h"
 
 /* What wakes waiting work besides places and limits.  scene_run compares with
@@ -264,6 +265,51 @@ what_was_learnt_wakes_nobody(void **state)
         platform->hold_ms++;
         scene_apply(scene, changes);
     }
+    assert_int_equal(looks_until_rest(scene), 1);
+    scene_teardown(scene);
+}
+
+static void
+fail_log_in(struct scene *scene, struct ref ref, int state)
+{
+    scene_edit(scene, changes, user, ref);
+
+    resource_log_in_failed(changes, ref);
+    user->state = state;
+    scene_apply(scene, changes);
+}
+
+/* Whoever knows a name could keep the scheduler busy. */
+static void
+failed_logins_wake_nobody_and_a_suspension_does(void **state)
+{
+    struct stage s;
+    struct scene *scene = &s.scene;
+    struct ref user;
+    struct job job;
+
+    (void)state;
+    stage_setup(&s);
+    scene_quota(scene, s.tenants[0], DIMENSION_CARDS, 0, CARDS(4));
+    {
+        struct changes *changes = scene_begin(scene);
+        struct user *made =
+            change_create(changes, KIND_USER, s.tenants[0], "ada");
+
+        user = made->object.self;
+        scene_apply(scene, changes);
+    }
+    job = job_of(&s, 0);
+    job.user = user;
+    for (int i = 0; i < 5; i++)
+        (void)scene_submit(scene, job);
+    scene_run(scene);
+    for (int i = 0; i < 3; i++) {
+        fail_log_in(scene, user, STATE_ACTIVE);
+        assert_int_equal(world_user(scene->world, user)->failures, i + 1);
+        assert_int_equal(looks_until_rest(scene), 0);
+    }
+    fail_log_in(scene, user, STATE_SUSPENDED);
     assert_int_equal(looks_until_rest(scene), 1);
     scene_teardown(scene);
 }
@@ -584,6 +630,7 @@ main(void)
         cmocka_unit_test(a_limit_of_the_platform_wakes_whoever_waits_for_it),
         cmocka_unit_test(a_booking_wakes_those_whom_it_concerns_alone_S52),
         cmocka_unit_test(what_was_learnt_wakes_nobody),
+        cmocka_unit_test(failed_logins_wake_nobody_and_a_suspension_does),
         cmocka_unit_test(ready_work_moves_up_when_its_tenant_is_metered_less),
     };
 
