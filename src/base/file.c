@@ -14,6 +14,8 @@
 
 #include "base/arena.h"
 
+#define READ_SIZE 16384
+
 static int
 file_fail(struct error *err, const char *step)
 {
@@ -25,24 +27,33 @@ int
 file_read(const char *path, size_t max, struct buffer *out, struct error *err)
 {
     scoped_fd fd = open(path, O_RDONLY | O_CLOEXEC);
-    scoped_buffer content = { 0 };
-    char chunk[16384];
-    ssize_t size;
+    const size_t start = out->size;
+    struct stat status;
+    ssize_t size = 1;
 
     if (fd < 0)
         return file_fail(err, "open file");
-    while ((size = read(fd, chunk, sizeof(chunk))) != 0) {
-        if (size < 0 && errno == EINTR)
-            continue;
-        if (size < 0)
-            return file_fail(err, "read file");
-        if ((size_t)size > max - content.size)
-            return error_set(err, ERROR_TOO_LARGE,
-                             "the file has more than %zu bytes", max);
-        buffer_add(&content, chunk, (size_t)size);
+    /* One byte more than there should be finds the end. */
+    if (fstat(fd, &status) == 0 && S_ISREG(status.st_mode) &&
+        (uintmax_t)status.st_size < max)
+        buffer_reserve(out, (size_t)status.st_size + 1);
+    while (size != 0 && out->size - start <= max) {
+        if (out->room < out->size + 2)
+            buffer_reserve(out, READ_SIZE);
+        size = read(fd, out->bytes + out->size, out->room - out->size - 1);
+        if (size > 0)
+            out->size += (size_t)size;
+        else if (size < 0 && errno != EINTR)
+            break;
     }
-    buffer_add(out, content.bytes, content.size);
-    return 0;
+    if (size != 0)
+        out->size = start;
+    out->bytes[out->size] = '\0';
+    if (size == 0)
+        return 0;
+    return size < 0 ? file_fail(err, "read file")
+                    : error_set(err, ERROR_TOO_LARGE,
+                                "the file has more than %zu bytes", max);
 }
 
 int

@@ -136,43 +136,81 @@ struct reader {
     bool bad;
 };
 
-static uint64_t
-get_le(struct reader *in, unsigned size)
+/* Little-endian; the compiler makes one load of it. */
+static inline uint64_t
+get_u64(const uint8_t *at)
 {
-    uint64_t value = 0;
+    return (uint64_t)at[0] | (uint64_t)at[1] << 8 | (uint64_t)at[2] << 16 |
+           (uint64_t)at[3] << 24 | (uint64_t)at[4] << 32 |
+           (uint64_t)at[5] << 40 | (uint64_t)at[6] << 48 |
+           (uint64_t)at[7] << 56;
+}
 
-    if (in->bad || (size_t)(in->end - in->at) < size) {
+static inline uint32_t
+get_u32(struct reader *in)
+{
+    const uint8_t *at = in->at;
+
+    if (in->bad || in->end - at < 4) {
         in->bad = true;
         return 0;
     }
-    for (unsigned i = 0; i < size; i++)
-        value |= (uint64_t)in->at[i] << (8 * i);
-    in->at += size;
-    return value;
+    in->at += 4;
+    return (uint32_t)at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16 |
+           (uint32_t)at[3] << 24;
 }
 
-static int64_t
+static inline int64_t
 get_int(struct reader *in, int64_t min, int64_t max)
 {
-    int64_t value = (int64_t)get_le(in, 8);
+    int64_t value;
 
-    if (!in->bad && value >= min && value <= max)
+    if (in->bad || in->end - in->at < 8) {
+        in->bad = true;
+        return min;
+    }
+    value = (int64_t)get_u64(in->at);
+    in->at += 8;
+    if (value >= min && value <= max)
         return value;
     in->bad = true;
     return min;
 }
 
-static const char *
+/* Is one of the bytes 0?  Texts are short: eight at a time, the last eight
+ * overlapping, beat a call. */
+static inline bool
+has_nul(const uint8_t *text, size_t size)
+{
+    uint64_t found = 0;
+
+    if (size < 8) {
+        for (size_t i = 0; i < size; i++)
+            if (text[i] == 0)
+                return true;
+        return false;
+    }
+    for (size_t i = 0;; i = i + 16 <= size ? i + 8 : size - 8) {
+        const uint64_t word = get_u64(text + i);
+
+        found |= (word - UINT64_C(0x0101010101010101)) & ~word &
+                 UINT64_C(0x8080808080808080);
+        if (i + 8 == size)
+            return found != 0;
+    }
+}
+
+static inline const char *
 get_text(struct reader *in)
 {
-    size_t size = (size_t)get_le(in, 4);
+    const size_t size = get_u32(in);
     const uint8_t *text = in->at;
 
     if (in->bad || size == 0)
         return NULL;
     /* The only NUL is the last byte, so that one text has one encoding. */
-    if ((size_t)(in->end - in->at) < size ||
-        memchr(text, 0, size) != text + size - 1) {
+    if ((size_t)(in->end - text) < size || text[size - 1] != 0 ||
+        has_nul(text, size - 1)) {
         in->bad = true;
         return NULL;
     }
@@ -193,7 +231,7 @@ get_chain(const uint8_t *entry, size_t size, struct record *record_out)
     if (size < RECORD_SALT_SIZE)
         return -1;
     in.at += RECORD_SALT_SIZE;
-    if (get_le(&in, 4) != RECORD_VERSION)
+    if (get_u32(&in) != RECORD_VERSION)
         return -1;
     CHAIN_FIELDS(GET_TEXT, GET_INT)
     return in.bad || in.end - in.at != DIGEST_SIZE ? -1 : 0;

@@ -98,6 +98,40 @@ a_record_reads_back_as_written(void **state)
     release(&again);
 }
 
+/* A text that ends early would read as another one than was hashed. */
+static void
+a_nul_inside_a_text_of_any_length_is_refused(void **state)
+{
+    char text[41];
+
+    (void)state;
+    for (size_t size = 1; size < sizeof(text); size++) {
+        struct record record = sample(), back;
+        struct parts parts;
+        struct error err;
+        char *at;
+
+        memset(text, 'x', size);
+        text[size] = '\0';
+        record.facts = text;
+        parts = encode(&record, &salts);
+        at = memmem(parts.entry.bytes, parts.entry.size, text, size + 1);
+        assert_non_null(at);
+        for (size_t i = 0; i <= size; i++) {
+            at[i] = i < size ? '\0' : 'x'; /* at the end none is missing */
+            assert_int_equal(record_decode(parts.entry.bytes,
+                                           parts.entry.size, NULL, 0, &back,
+                                           &err),
+                             -1);
+            at[i] = i < size ? 'x' : '\0';
+        }
+        assert_int_equal(record_decode(parts.entry.bytes, parts.entry.size,
+                                       NULL, 0, &back, &err),
+                         0);
+        release(&parts);
+    }
+}
+
 static void
 erasing_the_personal_part_keeps_the_leaf(void **state)
 {
@@ -418,6 +452,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_record_reads_back_as_written),
+        cmocka_unit_test(a_nul_inside_a_text_of_any_length_is_refused),
         cmocka_unit_test(erasing_the_personal_part_keeps_the_leaf),
         cmocka_unit_test(the_salt_hides_equal_records_from_each_other),
         cmocka_unit_test(a_changed_personal_part_is_refused),
