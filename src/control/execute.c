@@ -136,12 +136,14 @@ record_for_others(const struct record *record)
 }
 
 /* The touches of the batch from `from` on, in the logs of their scopes; those
- * of `home` with the whole record. */
-static void
+ * of `home` with the whole record, and with `own` those of the platform, too.
+ * Returns whether the platform's log got one. */
+static bool
 record_touches(struct loop *loop, struct arena *arena, struct ref home,
-               struct record *record, size_t from)
+               struct record *record, size_t from, bool own)
 {
     size_t count = loop->batch->touch_count;
+    bool platform = home.kind != KIND_TENANT;
 
     record_scope(loop, arena, home, record, from);
     for (size_t i = from; i < count; i++) {
@@ -155,14 +157,17 @@ record_touches(struct loop *loop, struct arena *arena, struct ref home,
          * platform's log names who it was. */
         other = scope.kind == KIND_TENANT ? record_for_others(record)
                                           : *record;
-        if (scope.kind != KIND_TENANT) {
+        if (scope.kind != KIND_TENANT && !own) {
             other.params.redacted = NULL;
             memset(&other.object, 0, sizeof(other.object));
         }
-        describe_touch(&other, arena, loop->world,
-                       spokesman(&touches[from], count - from, scope));
+        if (scope.kind == KIND_TENANT || !own)
+            describe_touch(&other, arena, loop->world,
+                           spokesman(&touches[from], count - from, scope));
+        platform |= scope.kind != KIND_TENANT;
         record_scope(loop, arena, scope, &other, from);
     }
+    return platform;
 }
 
 /* --- commands --- */
@@ -287,17 +292,32 @@ describe_target(struct record *record, struct loop *loop,
             record->object.version_after = batch->touches[i].version;
 }
 
+/* What the platform does with a tenant itself is in the tenant's log, which
+ * nobody may read once the tenant is gone: so the platform's log has it, too. */
+static bool
+is_about_tenant(struct loop *loop, const struct command *command)
+{
+    return !command->read_only && command->object.kind == KIND_TENANT &&
+           verb_kind(command->verb) == KIND_TENANT &&
+           scope_of(loop, command->actor->subject).kind != KIND_TENANT;
+}
+
 static void
 record_success(struct loop *loop, struct arena *arena,
                const struct command *command, struct ref home,
                struct record *record, size_t from)
 {
+    const bool own = is_about_tenant(loop, command);
+
     if (world_object(loop->world, home) == NULL)
         home = world_platform_ref(loop->world);
     describe_target(record, loop, arena, command, from);
     record->decision.allow = true;
     record->outcome.status = RECORD_SUCCESS;
-    record_touches(loop, arena, home, record, from);
+    if (record_touches(loop, arena, home, record, from, own) || !own)
+        return;
+    record->facts = NULL;
+    journal_append(loop, arena, world_platform_ref(loop->world), record, NULL);
 }
 
 static int
@@ -444,7 +464,7 @@ execute_deed(struct loop *loop, struct arena *arena, const struct deed *deed,
     /* The first deed of all makes the platform. */
     if (ref_is_none(home))
         home = world_platform_ref(loop->world);
-    record_touches(loop, arena, home, &record, from);
+    (void)record_touches(loop, arena, home, &record, from, false);
     CRASH_POINT("bulkheadd.deed");
     return 1;
 }

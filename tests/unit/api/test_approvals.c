@@ -105,6 +105,50 @@ two_people_do_what_one_may_not(void **state)
     free(at);
 }
 
+/* Records of the platform's log: how many by her about this tenant, and who
+ * approved the last of them. */
+static size_t
+platform_records(const char *verb, const char *tenant, char approver[64])
+{
+    char path[160];
+    (void)snprintf(path, sizeof path, "/audit?verb=%s&actor=ann&object=%s",
+                   verb, tenant);
+    scoped_json page = ask(&place, place.root, "GET", path, NULL, 200);
+    const json_t *items = json_object_get(page, "items");
+    size_t count = json_array_size(items);
+    const json_t *last_one = count > 0 ? json_array_get(items, count - 1)
+                                       : NULL;
+    const char *name = json_string_value(json_object_get(
+        json_object_get(last_one, "approval"), "approvers"));
+    (void)snprintf(approver, 64, "%s", name == NULL ? "" : name);
+    return count;
+}
+
+/* The tenant's own log cannot be read when it is gone. */
+static void
+the_platforms_log_has_what_is_done_with_a_tenant_itself(void **state)
+{
+    char id[64], approver[64];
+    (void)state;
+    tell(&place, ann, "POST", "/tenants", "{\"name\":\"green\"}", 201);
+    (void)snprintf(id, sizeof id, "%s", last("id"));
+    place.headers[0] = "If-Match: \"1\"";
+    tell(&place, ann, "PATCH", "/tenants/green", "{\"state\":\"suspended\"}",
+         200);
+    char *at = asked(ann, "DELETE", "/tenants/green", NULL);
+    step(ben, at, "approve", "{}", 200);
+    using(at);
+    tell(&place, ann, "DELETE", "/tenants/green", NULL, 204);
+    assert_int_equal(platform_records("tenant.create", id, approver), 1);
+    assert_int_equal(platform_records("tenant.update", id, approver), 1);
+    assert_string_equal(approver, "");
+    assert_int_equal(platform_records("tenant.delete", id, approver), 1);
+    scoped_json page = ask(&place, place.root, "GET", "/users/ben", NULL, 200);
+    assert_string_equal(
+        approver, json_string_value(json_object_get(page, "id")));
+    free(at);
+}
+
 static void
 another_operation_is_not_approved_by_it(void **state)
 {
@@ -318,6 +362,7 @@ main(void)
     const struct CMUnitTest tests[] = {
 #define PAGE(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
         PAGE(two_people_do_what_one_may_not),
+        PAGE(the_platforms_log_has_what_is_done_with_a_tenant_itself),
         PAGE(another_operation_is_not_approved_by_it),
         PAGE(what_needs_no_approval_or_can_never_be_is_not_asked_for),
         PAGE(to_others_an_approval_is_a_random_id),
