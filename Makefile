@@ -130,6 +130,13 @@ $(CRASH): %: %.o $(OUT)/tests/crash/vfs.o $(OUT)/tests/crash/script.o $(LIBS)
 $(OUT)/bench/%: $(OUT)/bench/%.o $(BENCH_COMMON) $(LIBS)
 	@echo "  LD $@"
 	@$(CC) $< $(BENCH_COMMON) $(LIBS) $(ALL_LDFLAGS) $(LIBS_LINK) -o $@
+# Vendors' libraries as tests have them: the true interface, scripted answers.
+STUB_NVML := $(OUT)/tests/stub/nvml/libnvidia-ml.so.1
+$(STUB_NVML): $(wildcard tests/stub/nvml*.[ch]) src/accel/nvml.h src/accel/nvml.def Makefile
+	@mkdir -p $(@D)
+	@echo "  LD $@"
+	@$(CC) $(STD) $(WARN) -include src/base/banned.h -O1 -g -fPIC -shared $(filter %.c,$^) -o $@
+$(OUT)/tests/unit/accel/test_accel_nvml: | $(STUB_NVML)
 # A test that starts the program it is about.
 $(OUT)/tests/unit/identity/test_signer: | $(OUT)/bulkhead-signer
 # Programs that run inside containers: static, standing alone, one a folder.

@@ -3,13 +3,14 @@
 
 #include <string.h>
 
-static const struct accel_ops *const backends[] = { &accel_sim_ops };
+static const struct accel_ops *const backends[] = { &accel_sim_ops, &accel_nvml_ops };
 
 static const char *const health_texts[] = {
     [ACCEL_HEALTHY] = "healthy",
     [ACCEL_SUSPECT] = "suspect",
     [ACCEL_DEGRADED] = "degraded",
     [ACCEL_FAILED] = "failed",
+    [ACCEL_UNKNOWN] = "unknown",
 };
 
 const char *
@@ -21,7 +22,7 @@ accel_health_text(enum accel_health health)
 int
 accel_health_parse(const char *text, enum accel_health *health_out)
 {
-    for (unsigned i = 0; i <= ACCEL_FAILED; i++)
+    for (unsigned i = 0; i <= ACCEL_UNKNOWN; i++)
         if (strcmp(health_texts[i], text) == 0) {
             *health_out = (enum accel_health)i;
             return 0;
@@ -150,4 +151,60 @@ accel_slice_destroy(struct accel *accel, const char *part, struct error *err)
     if (accel->ops->slice_destroy == NULL)
         return missing(accel, "destroy a slice", err);
     return accel->ops->slice_destroy(accel, part, err);
+}
+
+int
+accel_survey(struct accel *accel, struct accel_survey *out, struct error *err)
+{
+    *out = (struct accel_survey){ 0 };
+    if (accel->ops->survey == NULL)
+        return missing(accel, "say more than its cards", err);
+    return accel->ops->survey(accel, out, err);
+}
+
+int
+accel_settle(struct accel *accel, const char *uuid, struct error *err)
+{
+    if (accel->ops->settle == NULL)
+        return missing(accel, "put a card's settings back", err);
+    return accel->ops->settle(accel, uuid, err);
+}
+
+int
+accel_slices(struct accel *accel, const char *uuid,
+             struct accel_slice list[ACCEL_SLICES_MAX], size_t *count_out,
+             struct error *err)
+{
+    if (accel->ops->slices == NULL)
+        return missing(accel, "list slices", err);
+    return accel->ops->slices(accel, uuid, list, count_out, err);
+}
+
+int
+accel_read(struct accel *accel, const char *uuid,
+           struct accel_reading *reading_out, struct error *err)
+{
+    if (accel->ops->read == NULL)
+        return missing(accel, "measure a card", err);
+    return accel->ops->read(accel, uuid, reading_out, err);
+}
+
+int
+accel_usage(struct accel *accel, const char *uuid,
+            struct accel_usage list[ACCEL_PROCESSES_MAX], size_t *count_out,
+            struct error *err)
+{
+    if (accel->ops->usage == NULL)
+        return missing(accel, "account for processes", err);
+    return accel->ops->usage(accel, uuid, list, count_out, err);
+}
+
+int
+accel_events(struct accel *accel, int wait_ms,
+             struct accel_event list[ACCEL_EVENTS_MAX], size_t *count_out,
+             struct error *err)
+{
+    if (accel->ops->events == NULL)
+        return missing(accel, "tell what happens", err);
+    return accel->ops->events(accel, wait_ms, list, count_out, err);
 }

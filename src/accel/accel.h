@@ -14,12 +14,19 @@
  * Which accelerators does this machine have, how are they, who is on them,
  * and what makes one clean for the next tenant?
  *
- * One ops table per vendor library (accel_sim here; NVML, ROCm, Level Zero and
- * DCMI fill the same table).  A backend that cannot do a thing leaves its
- * pointer NULL: accel_can names it, and the call fails with ERROR_UNSUPPORTED
- * instead of crashing.  Keys are UUID and PCI address, never an index.
- * Calls may take long when hardware is ill: callers that must not hang run
- * them in a process that they can kill.
+ * One ops table per vendor library, and one for simulated cards.  A backend
+ * that cannot do a thing leaves its pointer NULL, and the call fails with
+ * ERROR_UNSUPPORTED instead of crashing; a library that lacks one symbol
+ * lacks what that symbol tells, and nothing else.  Keys are UUID and PCI
+ * address, never an index.
+ * Calls may take long when hardware is ill: whoever must not hang opens the
+ * backend through accel_remote.h, which runs it in a process that it kills.
+ *
+ * Errors, besides those named below: ERROR_UNSUPPORTED the card or the
+ * library cannot; ERROR_NOT_FOUND no such card or slice; ERROR_CONFLICT
+ * somebody is on it; ERROR_GONE the card is lost; ERROR_BUSY no answer within
+ * the deadline, or the driver is between two versions; ERROR_DENIED the
+ * driver wants more rights than this process has.
  */
 
 #define ACCEL_ID_MAX 64
@@ -29,18 +36,36 @@
 #define ACCEL_LINKS_MAX 32
 #define ACCEL_NODES_MAX 8
 #define ACCEL_PROCESSES_MAX 256
+#define ACCEL_SLICES_MAX 16
+#define ACCEL_EVENTS_MAX 64
 
 enum accel_health {
     ACCEL_HEALTHY,
     ACCEL_SUSPECT,
     ACCEL_DEGRADED,
-    ACCEL_FAILED
+    ACCEL_FAILED,
+    ACCEL_UNKNOWN /* it cannot be told: see the reason */
+};
+
+/* What a library measures, as far as the card has it: see reading.def. */
+#define ACCEL_ABSENT INT64_MIN
+enum accel_item {
+#define READING(name, text, unit, min, max, meaning) ACCEL_##name,
+#include "accel/reading.def"
+#undef READING
+    ACCEL_ITEM_COUNT
+};
+
+struct accel_reading {
+    int64_t value[ACCEL_ITEM_COUNT]; /* ACCEL_ABSENT: not known */
 };
 
 struct accel_link {
-    char uuid[ACCEL_ID_MAX + 1]; /* the card at the other end */
-    char kind[16];               /* nvlink, xgmi, xelink, hccs, pcie */
-    int32_t lanes;
+    char uuid[ACCEL_ID_MAX + 1]; /* the card at the other end; "": a switch */
+    char kind[16]; /* nvlink, xgmi, xelink, hccs, pcie, switch */
+    int32_t lanes; /* of pcie: none */
+    int32_t level; /* of pcie: 0 same board, 10 one switch, 20 several, 30
+                      host bridge, 40 NUMA node, 50 further; else -1 */
 };
 
 /* What a card is; does not change while it is in the machine. */
@@ -50,6 +75,10 @@ struct accel_card {
     char vendor[32]; /* nvidia, amd, intel, huawei */
     char model[ACCEL_TEXT_MAX];
     char driver[ACCEL_TEXT_MAX]; /* version of the driver */
+    char serial[ACCEL_ID_MAX + 1]; /* of the board; "": not known */
+    char firmware[ACCEL_ID_MAX + 1];
+    char arch[32];   /* ampere, sm_80; gfx90a; "": not known */
+    char domain[ACCEL_ID_MAX + 1]; /* "CLUSTER/CLIQUE" of a fabric, "": none */
     int64_t memory_mib;
     int32_t compute_units; /* SMs, CUs, Xe cores, AI cores */
     int32_t numa;          /* -1: not known */
@@ -68,11 +97,55 @@ struct accel_state {
     int32_t power_mw;            /* -1: not known */
 };
 
+/* What the card's own flags say, most weighty first: the action that the
+ * vendor asks for, memory that cannot be repaired, what waits for a reset,
+ * clocks that hardware holds down.  Events are judged elsewhere. */
+void accel_judge(const struct accel_reading *reading,
+                 struct accel_state *state_out);
+
 /* One process that has the card open. */
 struct accel_process {
     pid_t pid;        /* as the host sees it */
     char name[32];    /* its comm */
     int64_t used_mib; /* -1: not known */
+    bool shared;      /* a client of a sharing server (MPS) */
+    int32_t instance; /* of the slice that it is on; -1: none */
+};
+
+/* A slice that is there, as the driver lists it. */
+struct accel_slice {
+    char name[40];                /* "3g.40gb@4" */
+    char uuid[ACCEL_ID_MAX + 1];  /* "": not known */
+    int32_t instance, compute;    /* the driver's ids; -1: not known */
+    int32_t compute_units;        /* -1: not known */
+    int64_t memory_mib;           /* -1: not known */
+};
+
+/* What was used by one process, also after it has gone. */
+struct accel_usage {
+    pid_t pid;
+    int32_t busy_permille;   /* over its life; -1: not known */
+    int64_t memory_peak_mib; /* -1: not known */
+    int64_t time_ms;         /* on the card; 0 until it ends */
+    bool running;
+};
+
+enum accel_event_kind {
+    ACCEL_EVENT_XID,      /* number: the vendor's own error number */
+    ACCEL_EVENT_ECC,      /* number: 1 corrected, 2 not */
+    ACCEL_EVENT_REMAP,    /* number: 1 rows were retired, 2 that failed */
+    ACCEL_EVENT_POISON,   /* number: 1 contained, 2 not */
+    ACCEL_EVENT_RECOVERY, /* what the card wants done has changed */
+    ACCEL_EVENT_SLICES,   /* the layout has changed */
+    ACCEL_EVENT_LOST,     /* the card is gone */
+    ACCEL_EVENT_THERMAL
+};
+
+struct accel_event {
+    enum accel_event_kind kind;
+    char uuid[ACCEL_ID_MAX + 1]; /* "": some card, look at each */
+    int64_t number;
+    int32_t instance, compute; /* -1: the whole card */
 };
 
 enum accel_node_kind {
@@ -95,6 +168,19 @@ struct accel_scrub {
     char method[64]; /* how, for the record */
 };
 
+/* What there is beside the cards that are listed. */
+struct accel_survey {
+    char driver[ACCEL_TEXT_MAX];
+    char library[ACCEL_TEXT_MAX];
+    char runtime[32]; /* newest that the driver serves: "CUDA 12.8" */
+    char branch[64];
+    bool confidential;
+    size_t listed; /* cards that answered */
+    size_t on_bus; /* of the vendor, as the machine counts; 0: not known */
+    size_t excluded; /* by the driver's own configuration */
+    char excluded_pci[8][24];
+};
+
 struct accel;
 
 struct accel_ops {
@@ -107,6 +193,8 @@ struct accel_ops {
     void (*close)(struct accel *accel);
     /* Text of the node: its name when the backend knows one, else "". */
     const char *(*node_name)(const struct accel *accel);
+    int (*survey)(struct accel *accel, struct accel_survey *out,
+                  struct error *err);
     /* UUIDs of all cards; *count_out at most ACCEL_CARDS_MAX. */
     int (*list)(struct accel *accel, struct arena *arena,
                 const char *const **uuids_out, size_t *count_out,
@@ -143,14 +231,44 @@ struct accel_ops {
                         struct error *err);
     int (*slice_destroy)(struct accel *accel, const char *part,
                          struct error *err);
+    /* What stands on the card, also what somebody else made. */
+    int (*slices)(struct accel *accel, const char *uuid,
+                  struct accel_slice list[ACCEL_SLICES_MAX],
+                  size_t *count_out, struct error *err);
+    /* Everything that is measured.  One value that is not to be had is
+     * absent; the call fails when the card as such does not answer. */
+    int (*read)(struct accel *accel, const char *uuid,
+                struct accel_reading *reading_out, struct error *err);
+    /* Accounting of processes, those that have ended too. */
+    int (*usage)(struct accel *accel, const char *uuid,
+                 struct accel_usage list[ACCEL_PROCESSES_MAX],
+                 size_t *count_out, struct error *err);
+    /* Waits at most wait_ms; none is no error.  What happened before the
+     * first call is not told: read the state after it. */
+    int (*events)(struct accel *accel, int wait_ms,
+                  struct accel_event list[ACCEL_EVENTS_MAX],
+                  size_t *count_out, struct error *err);
+};
+
+/* What is being asked right now, for whoever waits outside: the worker's
+ * shared page (accel_remote.h). */
+struct accel_trail {
+    char call[64]; /* the vendor's function */
+    char card[ACCEL_ID_MAX + 1]; /* its key, "": none in particular */
+    bool pair; /* of two cards: which of them is ill is not known */
 };
 
 struct accel {
     const struct accel_ops *ops;
     void *state; /* the backend's own */
+    struct accel_trail *trail; /* NULL: nobody waits */
+    /* Cards that are not asked: their calls do not come back. */
+    const struct accel_trail *mute;
+    size_t mute_count;
 };
 
 extern const struct accel_ops accel_sim_ops;
+extern const struct accel_ops accel_nvml_ops;
 
 /* Opens the backend with that name ("sim").  Returns 0 or -1. */
 int accel_open(struct accel *accel_out, const char *name, const char *source,
@@ -180,6 +298,37 @@ int accel_slice_destroy(struct accel *accel, const char *part,
 int accel_reset(struct accel *accel, const char *uuid, struct error *err);
 int accel_scrub(struct accel *accel, const char *uuid,
                 struct accel_scrub *done_out, struct error *err);
+
+int accel_survey(struct accel *accel, struct accel_survey *out,
+                 struct error *err);
+int accel_settle(struct accel *accel, const char *uuid, struct error *err);
+int accel_slices(struct accel *accel, const char *uuid,
+                 struct accel_slice list[ACCEL_SLICES_MAX], size_t *count_out,
+                 struct error *err);
+int accel_read(struct accel *accel, const char *uuid,
+               struct accel_reading *reading_out, struct error *err);
+int accel_usage(struct accel *accel, const char *uuid,
+                struct accel_usage list[ACCEL_PROCESSES_MAX],
+                size_t *count_out, struct error *err);
+int accel_events(struct accel *accel, int wait_ms,
+                 struct accel_event list[ACCEL_EVENTS_MAX], size_t *count_out,
+                 struct error *err);
+
+/* Gives cards the same island that are linked to each other directly, or all
+ * to the switch of one domain: each to every other one.  Cards that did not
+ * answer are simply not among them.  -1: none. */
+void accel_islands(struct accel_card *cards, size_t count);
+
+/* Nothing known. */
+void accel_reading_clear(struct accel_reading *reading);
+const char *accel_item_text(enum accel_item item);
+const char *accel_item_unit(enum accel_item item);
+/* A value outside what its item can be is absent. */
+void accel_reading_set(struct accel_reading *reading, enum accel_item item,
+                       int64_t value);
+/* Has it a value other than 0? */
+bool accel_reading_is(const struct accel_reading *reading,
+                      enum accel_item item);
 
 const char *accel_health_text(enum accel_health health);
 /* -1 when text names no state. */
