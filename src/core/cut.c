@@ -3,12 +3,23 @@
 
 #include <stdio.h>
 
+/* Quotas are asked for what the class says, and what is bound is charged as
+ * the card's table says: a card that charges more is none for the class. */
+static const struct geometry_profile *
+profile_on(const struct geometry_card *table, const struct class *class)
+{
+    const struct geometry_profile *profile =
+        table != NULL ? geometry_profile(table, class->profile) : NULL;
+
+    return profile != NULL && geometry_milli(table, profile) <= class->milli
+               ? profile
+               : NULL;
+}
+
 const struct geometry_profile *
 cut_profile(const struct part *part, const struct class *class)
 {
-    return part->cut.card != NULL
-               ? geometry_profile(part->cut.card, class->profile)
-               : NULL;
+    return profile_on(part->cut.card, class);
 }
 
 int64_t
@@ -121,8 +132,7 @@ cut_empty_room(const struct class *class, const struct card *card)
 {
     const struct geometry_card *table =
         geometry_card(card->vendor, card->model, card->memory_mib);
-    const struct geometry_profile *profile =
-        table != NULL ? geometry_profile(table, class->profile) : NULL;
+    const struct geometry_profile *profile = profile_on(table, class);
     struct layout empty = { 0 };
 
     return profile != NULL ? geometry_room(table, &empty, profile) : 0;

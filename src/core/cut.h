@@ -10,7 +10,8 @@
  * card has to become before it can.
  */
 
-/* The profile of the class on this card, NULL when it has none. */
+/* The profile of the class on this card, NULL when it has none, or one that is
+ * charged more than the class asks of quotas. */
 const struct geometry_profile *cut_profile(const struct part *part,
                                            const struct class *class);
 /* Accelerator memory and milli-cards of a slice on this card. */
