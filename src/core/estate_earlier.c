@@ -10,8 +10,7 @@ take_off(const struct run *run, struct ledger *ledger)
         const struct share *share = &run->shares[i];
 
         if (!share->leaving)
-            ledger_add(ledger, (struct ref){ KIND_QUOTA, share->quota },
-                       -share->amount);
+            ledger_add(ledger, ledger_ref(share->quota), -share->amount);
     }
 }
 

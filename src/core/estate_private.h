@@ -20,7 +20,7 @@ struct stay {
 
 /* What a run adds to one quota's line. */
 struct share {
-    uint32_t quota;
+    uint32_t quota; /* or tenant: ledger_key */
     bool leaving; /* else promised */
     int64_t amount;
 };

@@ -121,7 +121,7 @@ run_give(struct estate *estate, uint32_t number)
 static void
 add_share(struct estate *estate, const struct share *share, int64_t sign)
 {
-    struct ref quota = { KIND_QUOTA, share->quota };
+    struct ref quota = ledger_ref(share->quota);
 
     ledger_add(share->leaving ? &estate->leaving : &estate->promised, quota,
                sign * share->amount);
@@ -478,7 +478,7 @@ starts_with_less(const struct estate *estate, const struct run *new)
         return false;
     quota_charge(estate->world, &new->demand, one, 1);
     for (size_t i = 0; i < inside->promise_count; i++) {
-        struct ref quota = { KIND_QUOTA, inside->promise[i].quota };
+        struct ref quota = ledger_ref(inside->promise[i].quota);
 
         less |= ledger_get(one, quota) < inside->promise[i].amount;
     }

@@ -90,7 +90,7 @@ estate_own(struct estate *estate, struct ref ref, bool on)
     for (size_t i = 0; run != ESTATE_NONE && i < estate->runs[run].share_count;
          i++) {
         const struct share *share = &estate->runs[run].shares[i];
-        struct ref quota = { KIND_QUOTA, share->quota };
+        struct ref quota = ledger_ref(share->quota);
 
         if (share->leaving)
             continue;

@@ -202,7 +202,7 @@ static bool
 same_ledger(const struct ledger *a, const struct ledger *b)
 {
     for (size_t i = 0; i < a->room; i++) {
-        struct ref quota = { KIND_QUOTA, a->lines[i].quota };
+        struct ref quota = ledger_ref(a->lines[i].quota);
 
         if (quota.index != 0 && ledger_get(b, quota) != a->lines[i].amount)
             return false;

@@ -4,6 +4,23 @@
 #include <string.h>
 
 #define FIRST_ROOM 64
+#define OF_TENANT (UINT32_C(1) << 31) /* no index is that high */
+
+uint32_t
+ledger_key(struct ref ref)
+{
+    return ref.index | (ref.kind == KIND_TENANT ? OF_TENANT : 0);
+}
+
+struct ref
+ledger_ref(uint32_t key)
+{
+    struct ref ref = { KIND_QUOTA, key };
+
+    if ((key & OF_TENANT) != 0)
+        ref = (struct ref){ KIND_TENANT, key & ~OF_TENANT };
+    return ref;
+}
 
 void
 ledger_init(struct ledger *ledger, struct arena *arena)
@@ -58,9 +75,9 @@ ledger_add(struct ledger *ledger, struct ref quota, int64_t amount)
 
     if (ledger->count * 2 >= ledger->room)
         grow(ledger);
-    line = place_of(ledger, quota.index);
+    line = place_of(ledger, ledger_key(quota));
     if (line->quota == 0) {
-        line->quota = quota.index;
+        line->quota = ledger_key(quota);
         ledger->count++;
     }
     line->amount += amount;
@@ -71,8 +88,7 @@ ledger_merge(struct ledger *ledger, const struct ledger *other)
 {
     for (size_t i = 0; i < other->room; i++)
         if (other->lines[i].quota != 0)
-            ledger_add(ledger,
-                       (struct ref){ KIND_QUOTA, other->lines[i].quota },
+            ledger_add(ledger, ledger_ref(other->lines[i].quota),
                        other->lines[i].amount);
 }
 
@@ -81,5 +97,5 @@ ledger_get(const struct ledger *ledger, struct ref quota)
 {
     if (ledger == NULL || ledger->room == 0)
         return 0;
-    return place_of(ledger, quota.index)->amount;
+    return place_of(ledger, ledger_key(quota))->amount;
 }

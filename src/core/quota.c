@@ -389,10 +389,12 @@ say_full(struct verdict *verdict, const struct world *world,
 /* A tenant whose cards no quota counts has the platform's free limit. */
 static bool
 free_limit_fits(const struct world *world, const struct demand *demand,
-                struct ref tenant, struct verdict *verdict)
+                const struct ledger *promised, struct ref tenant,
+                struct verdict *verdict)
 {
     int64_t need = demand->of[DIMENSION_CARDS];
-    int64_t used = world_tenant(world, tenant)->used_milli;
+    int64_t used = quota_plus(world_tenant(world, tenant)->used_milli,
+                              ledger_get(promised, tenant));
     int64_t limit = platform_of(world)->free_limit_milli;
     char asked[REASON_AMOUNT_MAX], most[REASON_AMOUNT_MAX],
         node[NAME_MAX_SIZE + 16];
@@ -464,7 +466,7 @@ limits_hold(const struct world *world, const struct demand *demand,
         }
         if (node.kind == KIND_TENANT && !cards && !never &&
             demand->of[DIMENSION_CARDS] > 0 &&
-            !free_limit_fits(world, demand, node, verdict))
+            !free_limit_fits(world, demand, promised, node, verdict))
             return false;
     }
     return true;
@@ -557,13 +559,16 @@ quota_charge(const struct world *world, const struct demand *demand,
              struct ledger *ledger, int sign)
 {
     for (struct ref node = demand->project; !ref_is_none(node);
-         node = world_parent(world, node))
+         node = world_parent(world, node)) {
         world_each_child(world, KIND_QUOTA, node, ref) {
             int64_t need = quota_need(world, world_quota(world, ref), demand);
 
             if (need != 0)
                 ledger_add(ledger, ref, sign * need);
         }
+        if (node.kind == KIND_TENANT && demand->of[DIMENSION_CARDS] != 0)
+            ledger_add(ledger, node, sign * demand->of[DIMENSION_CARDS]);
+    }
 }
 
 struct ref

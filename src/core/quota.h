@@ -103,7 +103,8 @@ struct quota_bar {
 size_t quota_bars(const struct world *world, const struct demand *demand,
                   const struct ledger *promised, bool fixed,
                   struct quota_bar bars_out[QUOTA_BARS_MAX]);
-/* Adds sign x demand to the ledger's lines of all quotas that count it. */
+/* Adds sign x demand to the ledger's lines of all quotas that count it, and to
+ * that of its tenant. */
 void quota_charge(const struct world *world, const struct demand *demand,
                   struct ledger *ledger, int sign);
 

@@ -418,13 +418,35 @@ scene_before(const struct ref *refs, const int64_t *used, size_t count,
     return NULL;
 }
 
+/* Without a quota for cards a tenant has the platform's free limit. */
+static inline void
+scene_check_free(const struct world *world, const int64_t used[64])
+{
+    const struct platform *platform =
+        world_platform(world, world_platform_ref(world));
+
+    world_each(world, KIND_TENANT, tenant) {
+        int64_t now = world_tenant(world, tenant)->used_milli;
+        bool counted = false;
+
+        world_each_child(world, KIND_QUOTA, tenant, ref)
+            counted |=
+                world_quota(world, ref)->dimension == DIMENSION_CARDS;
+        if (!counted && tenant.index < 64 && now > used[tenant.index])
+            assert_true(now <= platform->free_limit_milli);
+    }
+}
+
 static inline void
 scene_apply(struct scene *scene, struct changes *changes)
 {
     struct ref refs[256];
-    int64_t used[256];
+    int64_t used[256], tenants[64] = { 0 };
     size_t count = 0;
 
+    world_each(scene->world, KIND_TENANT, ref)
+        if (ref.index < 64)
+            tenants[ref.index] = world_tenant(scene->world, ref)->used_milli;
     world_each(scene->world, KIND_QUOTA, ref) {
         assert_true(count < 256);
         refs[count] = ref;
@@ -435,6 +457,7 @@ scene_apply(struct scene *scene, struct changes *changes)
     world_apply(scene->world, changes);
     arena_free(scene->arena);
     scene->arena = NULL;
+    scene_check_free(scene->world, tenants);
     world_each(scene->world, KIND_QUOTA, ref)
         scene_check_limit(scene->world, world_quota(scene->world, ref),
                           scene_before(refs, used, count, ref),

@@ -53,12 +53,33 @@ a_copy_and_a_merge_leave_the_first_alone(void **state)
     assert_int_equal(ledger_get(&second, quota(1)), 2);
 }
 
+static void
+a_tenant_and_a_quota_of_one_index_have_lines_of_their_own(void **state)
+{
+    scoped_arena arena = arena_new();
+    struct ref tenant = { .kind = KIND_TENANT, .index = 7 };
+    struct ledger ledger, sum;
+
+    (void)state;
+    ledger_init(&ledger, arena);
+    ledger_init(&sum, arena);
+    ledger_add(&ledger, tenant, 400);
+    ledger_add(&ledger, quota(7), 30);
+    ledger_merge(&sum, &ledger);
+    assert_int_equal(ledger_get(&sum, tenant), 400);
+    assert_int_equal(ledger_get(&sum, quota(7)), 30);
+    assert_true(ref_equal(ledger_ref(ledger_key(tenant)), tenant));
+    assert_true(ref_equal(ledger_ref(ledger_key(quota(7))), quota(7)));
+}
+
 int
 main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(amounts_of_a_quota_add_up),
         cmocka_unit_test(a_copy_and_a_merge_leave_the_first_alone),
+        cmocka_unit_test(
+            a_tenant_and_a_quota_of_one_index_have_lines_of_their_own),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
