@@ -580,10 +580,11 @@ tell(struct estate *estate, struct ref tenant, const struct run *old,
      const struct run *new)
 {
     struct estate_news *news = &estate->news;
-    bool nominated = new->promised && !old->promised;
+    bool lower = new->priority < old->priority; /* it was given another */
+    bool nominated = new->promised && (!old->promised || lower);
     bool started = has_started(old, new) || (!new->fixed && old->fixed) ||
                    new->surplus_count > old->surplus_count ||
-                   is_put_off(old, new);
+                   (new->live && lower) || is_put_off(old, new);
 
     if (is_same(old, new))
         return;

@@ -338,6 +338,17 @@ has_engines(const struct cut *old, const struct cut *new, int soon)
 #undef SUM
 }
 
+/* Could there be slices, room for them aside: no whole card or share is in the
+ * way? */
+static bool
+takes_slices(const struct part *part, int soon)
+{
+    if (part->cut.on || part->cut.held.count > 0)
+        return part->cut.held_whole == 0;
+    return part->held_milli == 0 &&
+           part->used_milli <= (soon != 0 ? part->leaving_milli : 0);
+}
+
 static bool
 cut_is_better(const struct cut *old, const struct cut *new)
 {
@@ -386,6 +397,8 @@ part_is_better(const struct part *old, const struct part *new)
            new->memory_mib != old->memory_mib || new->island != old->island ||
            new->model != old->model || new->driver != old->driver ||
            cut_is_better(&old->cut, &new->cut) ||
+           (takes_slices(new, 0) && !takes_slices(old, 0)) ||
+           (takes_slices(new, 1) && !takes_slices(old, 1)) ||
            (is_open(new) && suits_others(old, new));
 }
 

@@ -97,6 +97,8 @@ act(struct play *play, uint64_t seed, int steps, bool forgetful,
         }
         if (chance(play, 60))
             schedule(play);
+        if (play->scene.on_decision == tell)
+            print_message("digest %" PRIx64 "\n", play->digest);
         if (step % 50 == 0 && !forgetful)
             race(play);
         count_states(play);

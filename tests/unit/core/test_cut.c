@@ -422,6 +422,94 @@ what_is_kept_for_one_is_in_the_way_of_others(void **state)
     scene_teardown(&s.scene);
 }
 
+/* 3g.40gb is 60 of the 132 multiprocessors of an H100: 454 milli-cards, and 42
+ * of the 98 of an A100 with 80 GiB: 428.  Quotas are asked for what the class
+ * says. */
+static void
+a_card_that_charges_more_than_the_class_asks_is_none_for_it(void **state)
+{
+    struct stage s;
+    struct job work = { 0 };
+    struct ref ref;
+
+    (void)state;
+    stage_setup(&s, 1);
+    (void)add_node(&s, "n2", 1, "nvidia", "H100", 81920);
+    work.project = s.project;
+    work.class = scene_slice(&s.scene, "small", "3g.40gb", 428);
+    assert_int_equal(scene_try(&s.scene, work).state, WORKLOAD_REJECTED);
+    (void)add_node(&s, "n3", 1, "nvidia", "A100", 81920);
+    assert_int_equal(scene_try(&s.scene, work).state, WORKLOAD_QUEUED);
+    world_each(s.scene.world, KIND_QUOTA, quota)
+        scene_change_quota(&s.scene, quota, 0, 428);
+    ref = running(&s, s.project, work.class);
+    assert_string_equal(slice_of(&s, ref), "3g.40gb@4");
+    world_each(s.scene.world, KIND_QUOTA, quota)
+        scene_change_quota(&s.scene, quota, 0, 882);
+    ref = submit(&s, s.project,
+                 scene_slice(&s.scene, "any", "3g.40gb", 454), 1);
+    scene_run(&s.scene);
+    assert_int_equal(scene_state(&s.scene, ref), WORKLOAD_ASSIGNED);
+    scene_teardown(&s.scene);
+}
+
+/* A tenant without a quota of cards may use one.  The slice is not bound yet
+ * while its card is being cut. */
+static void
+what_waits_for_its_cut_counts_in_the_free_limit(void **state)
+{
+    struct stage s;
+    struct ref project, slice, whole;
+
+    (void)state;
+    stage_setup(&s, 2);
+    project = scene_project(&s.scene, scene_tenant(&s.scene, "red"), "r");
+    slice = submit(&s, project, s.three, 1);
+    scene_run(&s.scene);
+    assert_int_equal(world_count(s.scene.world, KIND_HOLD), 1);
+    whole = submit(&s, project, s.whole, 1);
+    scene_run(&s.scene);
+    assert_int_equal(scene_state(&s.scene, whole), WORKLOAD_GATED);
+    assert_int_equal(scene_workload(&s.scene, whole)->have, 428);
+    scene_scrub(&s.scene);
+    scene_run(&s.scene);
+    assert_int_equal(scene_state(&s.scene, slice), WORKLOAD_ASSIGNED);
+    scene_finish(&s.scene, slice, 0);
+    scene_run(&s.scene);
+    assert_int_equal(scene_state(&s.scene, whole), WORKLOAD_ASSIGNED);
+    scene_teardown(&s.scene);
+}
+
+/* Beside the slices that push a share off its card there is room for one more:
+ * less than there was beside the share, but room for slices. */
+static void
+slices_wake_when_the_share_in_their_way_goes_for_others(void **state)
+{
+    struct stage s;
+    struct ref share, waiting;
+
+    (void)state;
+    stage_setup(&s, 1);
+    world_each(s.scene.world, KIND_QUOTA, ref) /* nobody is over it */
+        scene_change_quota(&s.scene, ref, 300, CARDS(64));
+    share = running(&s, s.project, scene_share(&s.scene, "share", 300, 9000));
+    waiting = submit(&s, s.foreign, s.one, 1);
+    scene_run(&s.scene);
+    assert_int_equal(world_count(s.scene.world, KIND_HOLD), 0);
+    (void)scene_submit(
+        &s.scene,
+        (struct job){ .project = s.project,
+                      .class = s.two,
+                      .instances = 2,
+                      .priority = scene_priority(&s.scene, "high", 100) });
+    scene_run(&s.scene);
+    assert_int_equal(scene_state(&s.scene, share), WORKLOAD_PREEMPTING);
+    assert_int_equal(world_count(s.scene.world, KIND_HOLD), 3);
+    assert_false(ref_is_none(
+        world_first_child(s.scene.world, KIND_HOLD, waiting)));
+    scene_teardown(&s.scene);
+}
+
 int
 main(void)
 {
@@ -440,6 +528,11 @@ main(void)
         cmocka_unit_test(a_guarantee_reclaims_the_slices_that_make_a_start),
         cmocka_unit_test(a_reclaimed_card_is_cut_after_its_release),
         cmocka_unit_test(what_is_kept_for_one_is_in_the_way_of_others),
+        cmocka_unit_test(
+            a_card_that_charges_more_than_the_class_asks_is_none_for_it),
+        cmocka_unit_test(what_waits_for_its_cut_counts_in_the_free_limit),
+        cmocka_unit_test(
+            slices_wake_when_the_share_in_their_way_goes_for_others),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

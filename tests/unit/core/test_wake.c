@@ -612,10 +612,72 @@ ready_work_moves_up_when_its_tenant_is_metered_less(void **state)
     scene_teardown(scene);
 }
 
+static void
+set_priority(struct scene *scene, struct ref ref, struct ref priority)
+{
+    scene_edit(scene, changes, workload, ref);
+
+    workload->priority = priority;
+    scene_apply(scene, changes);
+}
+
+/* One card of tenant a's, which waiting work of the same priority could not
+ * have. */
+static void
+lower_work_gives_way_to_who_waits(bool nominated)
+{
+    struct stage s;
+    struct scene *scene = &s.scene;
+    struct ref low, middle, holder, waiting;
+    struct job job;
+
+    stage_setup(&s);
+    scene_quota(scene, s.tenants[0], DIMENSION_CARDS, 0, CARDS(4));
+    low = scene_priority(scene, "low", 1);
+    middle = scene_priority(scene, "middle", 5);
+    job = job_of(&s, 0);
+    job.pool = scene_pool(scene, "q");
+    scene_node(scene, job.pool, "n2", 1, "h100");
+    job.priority = nominated ? low : middle;
+    holder = scene_running(scene, job);
+    job.priority = middle;
+    if (nominated) {
+        holder = scene_submit(scene, job);
+        scene_run(scene);
+    }
+    job.cpu_milli = 2000; /* not of its group */
+    waiting = scene_submit(scene, job);
+    scene_run(scene);
+    assert_int_equal(world_count(scene->world, KIND_HOLD), nominated);
+    set_priority(scene, holder, low);
+    scene_run(scene);
+    assert_int_equal(world_count(scene->world, KIND_HOLD), 1);
+    assert_false(
+        ref_is_none(world_first_child(scene->world, KIND_HOLD, waiting)));
+    scene_teardown(scene);
+}
+
+static void
+a_nomination_of_lower_work_goes_to_who_waits(void **state)
+{
+    (void)state;
+    lower_work_gives_way_to_who_waits(true);
+}
+
+static void
+work_that_is_given_a_lower_priority_gives_way_to_who_waits(void **state)
+{
+    (void)state;
+    lower_work_gives_way_to_who_waits(false);
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_nomination_of_lower_work_goes_to_who_waits),
+        cmocka_unit_test(
+            work_that_is_given_a_lower_priority_gives_way_to_who_waits),
         cmocka_unit_test(
             a_month_that_another_tenant_gives_back_lets_work_start),
         cmocka_unit_test(a_limit_that_was_raised_for_a_time_falls_by_itself),
