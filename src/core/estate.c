@@ -91,6 +91,20 @@ estate_part_bit(const struct estate *estate, uint32_t part)
     return UINT64_C(1) << ((part - site->first) % 63);
 }
 
+struct part_make
+estate_make(const struct estate *estate, const struct part *part)
+{
+    const struct part_type *type;
+    const struct card *card;
+
+    if (part->type != ESTATE_NONE) {
+        type = &estate->types[part->type];
+        return (struct part_make){ type->vendor, type->model };
+    }
+    card = world_card(estate->world, part->card);
+    return (struct part_make){ card->vendor, card->model };
+}
+
 struct estate_pulse
 estate_pool(const struct estate *estate, struct ref pool)
 {
@@ -455,8 +469,10 @@ load_one(struct estate *estate, struct ref ref)
         note_instance(estate, ref);
     else if (ref.kind == KIND_HOLD)
         estate_mark_run(estate, world_parent(world, ref));
-    else if (lifecycle_is_live(world_workload(world, ref)->state))
+    else if (lifecycle_is_live(world_workload(world, ref)->state)) {
         estate_mark_run(estate, ref);
+        estate_kept_load(estate, ref);
+    }
 }
 
 bool
@@ -543,6 +559,8 @@ make_room(struct estate *estate)
                               sizeof(*inside->extras));
     estate->parts = room_for(estate, &inside->part_room, parts,
                              sizeof(*estate->parts));
+    inside->faces = room_for(estate, &inside->face_room, parts,
+                             sizeof(*inside->faces));
     estate->runs = room_for(estate, &inside->run_room, runs,
                             sizeof(*estate->runs));
     inside->stays = room_for(estate, &inside->stay_room, stays + 1,

@@ -40,6 +40,7 @@ struct part {
     uint32_t island;        /* cards of a site with the same number */
     int health, handover;   /* as the card says */
     bool missing, foreign;
+    uint32_t type;  /* of estate.types; ESTATE_NONE: its card tells it */
     uint64_t model; /* digest of vendor and model */
     uint64_t driver; /* and of the driver's version */
     struct ref last_tenant;
@@ -121,6 +122,15 @@ struct run {
     size_t share_count, share_room, use_room;
 };
 
+/* A make of cards. */
+struct part_type {
+    char vendor[sizeof(((struct card *)0)->vendor)];
+    char model[sizeof(((struct card *)0)->model)];
+};
+struct part_make {
+    const char *vendor, *model;
+};
+
 /* How often something changed since the estate was made: whoever remembers the
  * number knows whether there is anything new. */
 struct estate_pulse {
@@ -158,6 +168,8 @@ struct estate {
     int64_t now_ms;
     struct part *parts;
     size_t part_count; /* places, also those not in use */
+    struct part_type *types; /* those that were met, in no order */
+    size_t type_count;
     struct site *sites;
     size_t site_count; /* gone ones included */
     struct run *runs;
@@ -229,6 +241,9 @@ bool estate_settle(struct estate *estate, int64_t now_ms);
  * tests and `bulkhead check`. */
 bool estate_is_true(const struct estate *estate, const char **where_out);
 
+/* Vendor and model of a part's card. */
+struct part_make estate_make(const struct estate *estate,
+                             const struct part *part);
 /* Index of a card's part, of a node's site, of a workload's run; ESTATE_NONE
  * when there is none. */
 uint32_t estate_part(const struct estate *estate, struct ref card);

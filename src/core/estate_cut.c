@@ -33,9 +33,11 @@ estate_cut_add(const struct part *part, struct layout *layout,
 }
 
 /* What waits for its scrub is in the way, and soon not. */
-static void
-add_dirty(struct part *part, const struct card *card)
+void
+estate_cut_dirty(const struct estate *estate, struct part *part)
 {
+    const struct card *card = world_card(estate->world, part->card);
+
     for (const char *at = card->dirty; *at != '\0';) {
         char name[GEOMETRY_NAME_MAX];
         size_t size = strcspn(at, " ");
@@ -71,7 +73,6 @@ estate_cut_derive(const struct estate *estate, struct part *part,
 
     part->cut.card = find_geometry(estate, card, like);
     part->cut.on = card->sliced;
-    add_dirty(part, card);
 }
 
 /* --- trials --- */

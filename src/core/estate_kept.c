@@ -34,6 +34,9 @@ is_kept(const struct world *world, const struct binding *binding)
 void
 estate_kept_derive(const struct estate *estate, struct part *part)
 {
+    /* A card has all bindings of a day: they are read for somebody alone. */
+    if (estate->inside->keepers.count == 0)
+        return;
     world_each_index(estate->world, KIND_BINDING, 0, part->card, ref) {
         const struct binding *binding = world_binding(estate->world, ref);
 
@@ -74,11 +77,37 @@ estate_kept_demand(const struct estate *estate,
     return any;
 }
 
+/* Few do at a time. */
+static void
+take_out(struct marks *keepers, uint32_t index)
+{
+    size_t at = 0;
+
+    if (index >= keepers->flag_room || keepers->flags[index] == 0)
+        return;
+    while (keepers->list[at] != index)
+        at++;
+    keepers->list[at] = keepers->list[--keepers->count];
+    keepers->flags[index] = 0;
+}
+
+void
+estate_kept_load(struct estate *estate, struct ref ref)
+{
+    struct marks *keepers = &estate->inside->keepers;
+
+    if (estate_keeps(world_workload(estate->world, ref)))
+        estate_mark(estate, keepers, ref.index);
+    else
+        take_out(keepers, ref.index);
+}
+
 void
 estate_kept_note(struct estate *estate, struct ref ref)
 {
     const struct workload *workload = world_workload(estate->world, ref);
 
+    estate_kept_load(estate, ref);
     if (workload == NULL || workload->replacing_ms == 0)
         return;
     world_each_child(estate->world, KIND_INSTANCE, ref, child) {

@@ -34,7 +34,16 @@ struct marks {
     size_t flag_room;
 };
 
+/* What the card of a part told when it was read last.  Nothing of it has to be
+ * read again while its version is the same. */
+struct face {
+    uint64_t seq, version;
+    bool dirty; /* slices of it are */
+    char island[sizeof(((struct card *)0)->island)];
+};
+
 struct site_extra {
+    uint64_t seq, version; /* of the node, when it was read last */
     uint32_t stays; /* first, by index of the instance; 0: none */
     bool forced;    /* touched even if it comes out the same */
     int64_t due_ms; /* when its lease is over, unless it is heard of */
@@ -48,6 +57,9 @@ struct estate_inside {
     struct stay *stays;
     size_t stay_room;
     struct site_extra *extras; /* by site */
+    struct face *faces;        /* by part */
+    size_t face_room, type_room;
+    struct marks keepers;      /* workloads that keep what they gave back */
     uint32_t *part_of;         /* by index of the card's ref */
     size_t part_of_room;
     uint32_t *site_of; /* by index of the node's ref */
@@ -84,10 +96,11 @@ void estate_mark(struct estate *estate, struct marks *marks, uint32_t number);
 bool estate_is_leaving(const struct estate *estate,
                        const struct instance *instance, int64_t *due_out);
 
-/* How the card is cut, and its dirty slices.  like: a part that may be of the
- * same make, or NULL. */
+/* How the card is cut.  like: a part that may be of the same make, or NULL. */
 void estate_cut_derive(const struct estate *estate, struct part *part,
                        const struct part *like);
+/* Its dirty slices. */
+void estate_cut_dirty(const struct estate *estate, struct part *part);
 /* The profile that the text names, NULL when it is no slice of the part. */
 const struct geometry_profile *
 estate_cut_slice(const struct part *part, const char *text, int *start_out);
@@ -108,6 +121,8 @@ bool estate_kept_demand(const struct estate *estate,
                         const struct workload *workload,
                         struct demand *demand_out);
 void estate_kept_note(struct estate *estate, struct ref ref);
+/* Notes whether the workload keeps anything, whose sites are marked anyhow. */
+void estate_kept_load(struct estate *estate, struct ref ref);
 
 /* Derives the run of the workload in this slot. */
 void estate_run_derive(struct estate *estate, uint32_t index);

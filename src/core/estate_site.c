@@ -84,50 +84,127 @@ hash_of(const char *text)
     return text != NULL ? hash_bytes(&any, text, strlen(text)) : 0;
 }
 
+/* More of them, and their cards are asked. */
+#define TYPES_MAX 256
+
+static uint32_t
+type_of(struct estate *estate, const struct card *card)
+{
+    struct part_type *type;
+
+    for (size_t i = 0; i < estate->type_count; i++)
+        if (strcmp(estate->types[i].vendor, card->vendor) == 0 &&
+            strcmp(estate->types[i].model, card->model) == 0)
+            return (uint32_t)i;
+    if (estate->type_count == TYPES_MAX)
+        return ESTATE_NONE;
+    estate->types = estate_grow(estate, estate->types,
+                                &estate->inside->type_room,
+                                estate->type_count + 1,
+                                sizeof(*estate->types));
+    type = &estate->types[estate->type_count];
+    memcpy(type->vendor, card->vendor, sizeof(type->vendor));
+    memcpy(type->model, card->model, sizeof(type->model));
+    return (uint32_t)estate->type_count++;
+}
+
 /* Most cards of a node are of one make: like the one before it. */
 static void
-derive_make(const struct world *world, struct part *part,
-            const struct card *card, const struct part *before)
+derive_make(struct estate *estate, struct part *part, const struct card *card,
+            const struct part *before)
 {
     const struct card *other =
-        before != NULL ? world_card(world, before->card) : NULL;
+        before != NULL ? world_card(estate->world, before->card) : NULL;
     bool same = other != NULL && strcmp(other->vendor, card->vendor) == 0 &&
                 strcmp(other->model, card->model) == 0;
 
+    part->type = same ? before->type : type_of(estate, card);
     part->model = same ? before->model : model_of(card);
     part->driver = same && strcmp(other->driver, card->driver) == 0
                        ? before->driver
                        : hash_of(card->driver);
 }
 
+/* What a card tells of itself. */
 static void
-derive_part(const struct estate *estate, uint32_t number, size_t first,
-            struct part *parts, size_t at)
+read_card(struct estate *estate, struct part *part, const struct part *before,
+          struct face *face)
 {
-    const struct card *card = world_card(estate->world, parts[at].card);
-    struct part *part = &parts[at];
+    const struct card *card = world_card(estate->world, part->card);
 
     part->memory_mib = card->memory_mib;
-    derive_make(estate->world, part, card, at > 0 ? part - 1 : NULL);
-    part->site = number;
-    part->island = (uint32_t)(first + at);
+    derive_make(estate, part, card, before);
     part->health = card->health;
     part->handover = card->handover;
     part->missing = card->missing;
     part->foreign = card->foreign;
     part->last_tenant = card->last_tenant;
+    estate_cut_derive(estate, part, before);
+    face->seq = card->object.seq;
+    face->version = card->object.version;
+    face->dirty = card->dirty[0] != '\0';
+    memcpy(face->island, card->island, sizeof(face->island));
+}
+
+/* The same, as it was read before. */
+static void
+copy_card(struct part *part, const struct part *old)
+{
+    part->memory_mib = old->memory_mib;
+    part->type = old->type;
+    part->model = old->model;
+    part->driver = old->driver;
+    part->island = old->island;
+    part->health = old->health;
+    part->handover = old->handover;
+    part->missing = old->missing;
+    part->foreign = old->foreign;
+    part->last_tenant = old->last_tenant;
+    part->cut.card = old->cut.card;
+    part->cut.on = old->cut.on;
+}
+
+/* What is had of a card changes without its version.  True when it was read
+ * anew. */
+static bool
+derive_part(struct estate *estate, uint32_t number, size_t first,
+            struct part *parts, size_t at)
+{
+    const struct card *card = world_card(estate->world, parts[at].card);
+    struct face *face = &estate->inside->faces[first + at];
+    bool anew = face->seq != card->object.seq ||
+                face->version != card->object.version;
+    struct part *part = &parts[at];
+
+    part->site = number;
+    if (anew)
+        read_card(estate, part, at > 0 ? part - 1 : NULL, face);
+    else
+        copy_card(part, &estate->parts[first + at]);
     part->used_milli = card->used_milli;
     part->used_memory_mib = card->used_memory_mib;
     part->held_milli = card->held_milli;
     part->held_memory_mib = card->held_memory_mib;
     estate_kept_derive(estate, part);
-    estate_cut_derive(estate, part, at > 0 ? part - 1 : NULL);
-    for (size_t i = 0; i < at; i++)
-        if (strcmp(world_card(estate->world, parts[i].card)->island,
-                   card->island) == 0) {
-            part->island = parts[i].island;
-            break;
-        }
+    if (face->dirty)
+        estate_cut_dirty(estate, part);
+    return anew;
+}
+
+/* Cards of one island have the number of the first. */
+static void
+derive_islands(const struct estate *estate, size_t first, struct part *parts,
+               size_t count)
+{
+    const struct face *faces = &estate->inside->faces[first];
+
+    for (size_t i = 0; i < count; i++) {
+        size_t at = 0;
+
+        while (at < i && strcmp(faces[at].island, faces[i].island) != 0)
+            at++;
+        parts[i].island = (uint32_t)(first + at);
+    }
 }
 
 static void
@@ -209,6 +286,22 @@ derive_lease(struct estate *estate, uint32_t number, struct site *site,
     }
 }
 
+/* What has to be digested of a node is, once for each version. */
+static void
+read_node(struct site_extra *extra, const struct node *node,
+          const struct site *old, struct site *site)
+{
+    bool same = extra->seq == node->object.seq &&
+                extra->version == node->object.version;
+
+    site->leaf = same ? old->leaf : leaf_of(node);
+    site->facts =
+        same ? old->facts
+             : hash_of(node->facts != NULL ? node->facts->bytes : NULL);
+    extra->seq = node->object.seq;
+    extra->version = node->object.version;
+}
+
 /* Are these the cards that lie in the site's places, in this order? */
 static bool
 same_cards(const struct estate *estate, const struct site *site,
@@ -244,8 +337,12 @@ lay_out(struct estate *estate, uint32_t number, const struct part *parts,
         estate->parts =
             estate_grow(estate, estate->parts, &inside->part_room,
                         estate->part_count, sizeof(*estate->parts));
+        inside->faces =
+            estate_grow(estate, inside->faces, &inside->face_room,
+                        estate->part_count, sizeof(*inside->faces));
     }
     site->count = count;
+    memset(&inside->faces[site->first], 0, count * sizeof(*inside->faces));
     for (size_t i = 0; i < count; i++)
         *estate_place(estate, &inside->part_of, &inside->part_of_room,
                    parts[i].card.index) = (uint32_t)(site->first + i);
@@ -531,6 +628,7 @@ estate_site_derive(struct estate *estate, uint32_t number,
     struct site *site, next;
     size_t count = 0;
     struct part *parts = list_cards(estate, ref, scratch, &count);
+    bool anew = false;
 
     if (!same_cards(estate, &estate->sites[number], parts, count)) {
         lay_out(estate, number, parts, count);
@@ -546,9 +644,7 @@ estate_site_derive(struct estate *estate, uint32_t number,
         pool = next.pool = node->object.parent;
         next.state = node->state;
         next.cpu_milli = node->cpu_milli;
-        next.leaf = leaf_of(node);
-        next.facts =
-            hash_of(node->facts != NULL ? node->facts->bytes : NULL);
+        read_node(&inside->extras[number], node, site, &next);
         maintenance_stops(estate->world, ref, next.stops_ms);
         next.memory_mib = node->memory_mib;
         next.used_cpu = node->used_cpu_milli;
@@ -556,10 +652,12 @@ estate_site_derive(struct estate *estate, uint32_t number,
         derive_lease(estate, number, &next, node);
     }
     for (size_t i = 0; i < count; i++) {
-        derive_part(estate, number, site->first, parts, i);
+        anew |= derive_part(estate, number, site->first, parts, i);
         if (parts[i].held_milli > 0)
             derive_holds(estate, &next, parts, i);
     }
+    if (anew)
+        derive_islands(estate, site->first, parts, count);
     for (uint32_t stay = inside->extras[number].stays; stay != 0;
          stay = inside->stays[stay].next)
         derive_stay(estate, &next, parts, count,

@@ -32,14 +32,32 @@ place_memory(const struct class *class, const struct part *part)
     return part->memory_mib * class->milli / 1000;
 }
 
+static bool
+suits(const struct class *class, const struct part_make *make,
+      int64_t memory_mib)
+{
+    return (class->vendor[0] == '\0' ||
+            strcmp(class->vendor, make->vendor) == 0) &&
+           (class->model[0] == '\0' ||
+            strcmp(class->model, make->model) == 0) &&
+           memory_mib >= class->min_memory_mib;
+}
+
 bool
 place_matches(const struct class *class, const struct card *card)
 {
-    return (class->vendor[0] == '\0' ||
-            strcmp(class->vendor, card->vendor) == 0) &&
-           (class->model[0] == '\0' ||
-            strcmp(class->model, card->model) == 0) &&
-           card->memory_mib >= class->min_memory_mib;
+    const struct part_make make = { card->vendor, card->model };
+
+    return suits(class, &make, card->memory_mib);
+}
+
+bool
+place_suits(const struct estate *estate, const struct class *class,
+            const struct part *part)
+{
+    const struct part_make make = estate_make(estate, part);
+
+    return suits(class, &make, part->memory_mib);
 }
 
 static int64_t
@@ -98,13 +116,12 @@ rank_parts(const struct estate *estate, const struct place_request *request,
 
     for (size_t i = 0; i < option->count; i++) {
         const struct part *part = &estate->parts[option->parts[i]];
-        const struct card *card = world_card(estate->world, part->card);
         int64_t there = place_option_island(estate, option, part->island);
 
         ranks[i].misfit = there >= need ? there - need : 2000000 - there;
         ranks[i].island = part->island;
-        ranks[i].handover = !ref_is_none(card->last_tenant) &&
-                            !ref_equal(card->last_tenant, request->tenant);
+        ranks[i].handover = !ref_is_none(part->last_tenant) &&
+                            !ref_equal(part->last_tenant, request->tenant);
         ranks[i].part = option->parts[i];
     }
     if (option->count > 1)

@@ -117,6 +117,9 @@ int64_t place_memory(const struct class *class, const struct part *part);
 
 /* Is the card of the vendor, model and memory that the class asks for? */
 bool place_matches(const struct class *class, const struct card *card);
+/* The same for a card in the estate. */
+bool place_suits(const struct estate *estate, const struct class *class,
+                 const struct part *part);
 
 /* Could the pool's nodes hold all instances when they are empty and healthy,
  * as close together as the level says, on nodes and cards that are what is

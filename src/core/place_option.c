@@ -20,14 +20,16 @@ order(int64_t a, int64_t b)
 
 /* Is a quota for cards of this type full? */
 static bool
-is_barred(const struct place_request *request, const struct card *card)
+is_barred(const struct estate *estate, const struct part *part,
+          const struct place_request *request)
 {
     for (size_t i = 0; i < request->bar_count; i++) {
         const struct quota_bar *bar = &request->bars[i];
+        struct part_make make = estate_make(estate, part);
 
         if ((bar->vendor[0] == '\0' ||
-             strcmp(bar->vendor, card->vendor) == 0) &&
-            (bar->model[0] == '\0' || strcmp(bar->model, card->model) == 0))
+             strcmp(bar->vendor, make.vendor) == 0) &&
+            (bar->model[0] == '\0' || strcmp(bar->model, make.model) == 0))
             return true;
     }
     return false;
@@ -60,26 +62,22 @@ free_memory(const struct part *part, enum place_when when)
 }
 
 static int64_t
-free_cpu(const struct estate *estate, const struct site *site,
-         enum place_when when)
+free_cpu(const struct site *site, enum place_when when)
 {
-    const struct node *node = world_node(estate->world, site->node);
     int64_t soon =
         when == PLACE_FUTURE ? site->leaving_cpu + site->gain_cpu : 0;
 
-    return node->cpu_milli - site->used_cpu -
+    return site->cpu_milli - site->used_cpu -
            (site->held_cpu - site->own_cpu) + soon;
 }
 
 static int64_t
-free_node_memory(const struct estate *estate, const struct site *site,
-                 enum place_when when)
+free_node_memory(const struct site *site, enum place_when when)
 {
-    const struct node *node = world_node(estate->world, site->node);
     int64_t soon =
         when == PLACE_FUTURE ? site->leaving_memory + site->gain_memory : 0;
 
-    return node->memory_mib - site->used_memory -
+    return site->memory_mib - site->used_memory -
            (site->held_memory - site->own_memory) + soon;
 }
 
@@ -111,7 +109,7 @@ static enum place_filter
 filter_site(const struct estate *estate, const struct site *site,
             const struct place_request *request, enum place_when when)
 {
-    if (world_node(estate->world, site->node)->state != NODE_SCHEDULABLE)
+    if (site->state != NODE_SCHEDULABLE)
         return FILTER_NODE_STATE;
     if (!site->fresh)
         return FILTER_LEASE;
@@ -153,25 +151,24 @@ static enum place_filter
 filter_part(const struct estate *estate, const struct part *part,
             const struct place_request *request, enum place_when when)
 {
-    const struct card *card = world_card(estate->world, part->card);
-
-    if (!place_matches(request->class, card) ||
+    if (!place_suits(estate, request->class, part) ||
         (request->class->form == FORM_HARD &&
          cut_profile(part, request->class) == NULL))
         return FILTER_CLASS;
     if (request->need_count > 0 &&
-        !require_card(request->needs, request->need_count, card))
+        !require_card(request->needs, request->need_count,
+                      world_card(estate->world, part->card)))
         return FILTER_COMPATIBLE;
     if (place_memory(request->class, part) > request->card_memory_max ||
-        is_barred(request, card))
+        is_barred(estate, part, request))
         return FILTER_QUOTA;
-    if (card->health != HEALTH_HEALTHY || card->missing)
+    if (part->health != HEALTH_HEALTHY || part->missing)
         return FILTER_HEALTH;
-    if (card->foreign)
+    if (part->foreign)
         return FILTER_FOREIGN;
-    if (card->handover == HANDOVER_FAILED ||
-        (when == PLACE_NOW && card->handover == HANDOVER_PENDING &&
-         !ref_equal(card->last_tenant, request->tenant)))
+    if (part->handover == HANDOVER_FAILED ||
+        (when == PLACE_NOW && part->handover == HANDOVER_PENDING &&
+         !ref_equal(part->last_tenant, request->tenant)))
         return FILTER_HANDOVER;
     if (request->class->form == FORM_HARD)
         return cut_filter(part, request, when);
@@ -282,8 +279,8 @@ fill_fit(const struct estate *estate, const struct place_request *request,
          struct place_tally *tally)
 {
     const struct site *site = &estate->sites[option->site];
-    int64_t cpu = free_cpu(estate, site, when);
-    int64_t memory = free_node_memory(estate, site, when);
+    int64_t cpu = free_cpu(site, when);
+    int64_t memory = free_node_memory(site, when);
     int64_t units = 0;
     int64_t fit = cards_fit(estate, option, request, when, &units);
 
@@ -373,10 +370,9 @@ place_option_score(const struct estate *estate,
     option->second = (int64_t)option->count;
     for (size_t i = 0; i < option->count; i++) {
         const struct part *part = &estate->parts[option->parts[i]];
-        const struct card *card = world_card(estate->world, part->card);
 
-        same += ref_is_none(card->last_tenant) ||
-                ref_equal(card->last_tenant, request->tenant);
+        same += ref_is_none(part->last_tenant) ||
+                ref_equal(part->last_tenant, request->tenant);
         if (whole && option->split &&
             place_option_island(estate, option, part->island) >= need)
             option->split = false;

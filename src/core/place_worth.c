@@ -27,11 +27,18 @@ struct view {
 };
 
 static bool
-like(const struct card *a, const struct card *b)
+like(const struct estate *estate, const struct part *a, const struct part *b)
 {
-    return a->memory_mib == b->memory_mib &&
-           strcmp(a->vendor, b->vendor) == 0 &&
-           strcmp(a->model, b->model) == 0;
+    struct part_make left, right;
+
+    if (a->memory_mib != b->memory_mib)
+        return false;
+    if (a->type != ESTATE_NONE && b->type != ESTATE_NONE)
+        return a->type == b->type;
+    left = estate_make(estate, a);
+    right = estate_make(estate, b);
+    return strcmp(left.vendor, right.vendor) == 0 &&
+           strcmp(left.model, right.model) == 0;
 }
 
 static int16_t
@@ -48,7 +55,7 @@ free_of(const struct part *part, enum place_when when)
 }
 
 static void
-look_at(const struct estate *estate, uint32_t index, const struct card *card,
+look_at(const struct estate *estate, uint32_t index, const struct part *first,
         enum place_when when, struct view *view)
 {
     const struct site *site = &estate->sites[index];
@@ -66,8 +73,7 @@ look_at(const struct estate *estate, uint32_t index, const struct card *card,
     for (size_t i = site->first; i < site->first + site->count; i++) {
         const struct part *part = &estate->parts[i];
 
-        if (ref_is_none(part->card) ||
-            !like(card, world_card(estate->world, part->card)))
+        if (ref_is_none(part->card) || !like(estate, first, part))
             continue;
         cards++;
         if (view->node.cards == VALUE_CARDS)
@@ -76,7 +82,7 @@ look_at(const struct estate *estate, uint32_t index, const struct card *card,
         view->node.free[view->node.cards++] = free_of(part, when);
     }
     view->node.kind =
-        expect_kind(estate->expect, card,
+        expect_kind(estate->expect, world_card(estate->world, first->card),
                      world_node(estate->world, site->node), cards);
 }
 
@@ -225,10 +231,7 @@ place_worth_of(const struct estate *estate,
     scoped_arena arena = arena_new();
     uint32_t first = count > 0 ? parts[0]
                                : (uint32_t)estate->sites[site].first;
-    const struct card *card =
-        count == 0 && estate->sites[site].count == 0
-            ? NULL
-            : world_card(estate->world, estate->parts[first].card);
+    bool empty = count == 0 && estate->sites[site].count == 0;
     uint32_t *taken =
         arena_alloc(arena, (size_t)instances * sizeof(*taken));
     struct view view;
@@ -236,9 +239,9 @@ place_worth_of(const struct estate *estate,
     double before;
 
     *out = (struct place_worth){ 0 };
-    if (card == NULL)
+    if (empty)
         return;
-    look_at(estate, site, card, when, &view);
+    look_at(estate, site, &estate->parts[first], when, &view);
     before = worth(estate, &view);
     view.node.cpu_milli -= instances * request->cpu_milli;
     view.node.memory_mib -= instances * request->memory_mib;

@@ -39,6 +39,14 @@ learn(struct stage *s, const struct ref *classes)
 }
 
 static void
+look_anew(struct stage *s)
+{
+    s->estate = estate_new(s->arena, s->scene.world, s->scene.now_ms);
+    s->site = &s->estate->sites[estate_site(s->estate, s->node)];
+    s->parts = &s->estate->parts[s->site->first];
+}
+
+static void
 stage_setup(struct stage *s)
 {
     struct scene *scene = &s->scene;
@@ -62,9 +70,7 @@ stage_setup(struct stage *s)
     s->one = *world_class(scene->world, classes[0]);
     s->third = *world_class(scene->world, classes[1]);
     s->arena = arena_new();
-    s->estate = estate_new(s->arena, scene->world, scene->now_ms);
-    s->site = &s->estate->sites[estate_site(s->estate, s->node)];
-    s->parts = &s->estate->parts[s->site->first];
+    look_anew(s);
     s->request = (struct place_request){ .tenant = s->tenant,
                                          .pool = pool,
                                          .class = &s->one,
@@ -228,6 +234,7 @@ a_node_of_an_unknown_kind_loses_what_is_taken(void **state)
         card->memory_mib = 40000;
         scene_apply(&s.scene, changes);
     }
+    look_anew(&s);
     assert_true(worth(&s, PLACE_NOW, 2, NULL).loss == 2000);
     stage_teardown(&s);
 }
