@@ -683,8 +683,7 @@ estate_settle(struct estate *estate, int64_t now_ms)
         clear_news(estate);
     inside->settling = true;
     if (!estate_list(estate) || !load(estate) || !note_time(estate) ||
-        !settle_sites(estate) || !settle_runs(estate) ||
-        !reclaim_index_follow(estate))
+        !settle_sites(estate) || !settle_runs(estate))
         return false;
     inside->settling = false;
     estate->news.tenants = inside->tenants.list;

@@ -234,6 +234,16 @@ leave_out(struct search *search, struct placement *placement)
 
 /* --- questions --- */
 
+/* Is the order of victims known?  If not, it is asked again. */
+static bool
+is_ready(struct estate *estate)
+{
+    if (reclaim_index_settle(estate))
+        return true;
+    budget_set_late(estate->budget);
+    return false;
+}
+
 static void
 search_init(struct search *search, struct estate *estate,
             const struct workload *workload, const struct demand *demand,
@@ -320,6 +330,8 @@ reclaim_find(struct estate *estate, const struct workload *workload,
     struct search search;
     int64_t spared_ms;
 
+    if (!is_ready(estate))
+        return false;
     search_init(&search, estate, workload, demand, request, bars, arena);
     reclaim_order_begin(&search.order);
     outlook->rivals |= search.order.abroad;
@@ -347,6 +359,8 @@ reclaim_loans(struct estate *estate, const struct workload *workload,
     struct placement placement;
     struct search search;
 
+    if (!is_ready(estate))
+        return false;
     search_init(&search, estate, workload, demand, request, bars, arena);
     reclaim_order_loans(&search.order, runs, count);
     return search.order.count > 0 && !fits(&search, &placement) &&

@@ -38,7 +38,7 @@ struct reclaim_index {
     size_t heap_room;
     struct line young;
     struct marks stale; /* tenants */
-    bool all_stale;
+    size_t anew; /* shelves from here on are stale, whoever they are of */
 };
 
 #define FIRST_BUCKETS 1024 /* a power of two */
@@ -150,15 +150,27 @@ line_remove(const struct estate *estate, bool young, uint32_t *runs,
 /* Does a have the better victim?  What loses nothing yet is not told apart by
  * when it started, but here. */
 static bool
-is_better(const struct estate *estate, const struct reclaim_shelf *a,
-          const struct reclaim_shelf *b)
+is_better(const struct reclaim_shelf *a, const struct reclaim_shelf *b)
 {
     if (a->over != b->over)
         return a->over > b->over;
     if (a->priority != b->priority)
         return a->priority < b->priority;
-    return is_before(estate, false, b->runs[b->count - 1],
-                     a->runs[a->count - 1]);
+    return a->last_ms != b->last_ms ? a->last_ms > b->last_ms
+                                    : a->last_seq > b->last_seq;
+}
+
+/* The order of shelves looks at what is copied, not at runs all over. */
+static void
+note_last(const struct estate *estate, struct reclaim_shelf *shelf)
+{
+    const struct run *last;
+
+    if (shelf->count == 0)
+        return;
+    last = &estate->runs[shelf->runs[shelf->count - 1]];
+    shelf->last_ms = last->since_ms;
+    shelf->last_seq = last->seq;
 }
 
 static struct reclaim_heap *
@@ -200,13 +212,10 @@ heap_put(struct reclaim_index *index, struct reclaim_heap *heap, size_t at,
 }
 
 static void
-heap_sift(const struct estate *estate, struct reclaim_heap *heap, size_t at,
+heap_sift(struct reclaim_index *index, struct reclaim_heap *heap, size_t at,
           uint32_t shelf)
 {
-    struct reclaim_index *index = estate->reclaims;
-
-#define IS_BETTER(a, b)                                                       \
-    is_better(estate, &index->shelves[a], &index->shelves[b])
+#define IS_BETTER(a, b) is_better(&index->shelves[a], &index->shelves[b])
     while (at > 0 && IS_BETTER(shelf, heap->shelves[(at - 1) / 2])) {
         heap_put(index, heap, at, heap->shelves[(at - 1) / 2]);
         at = (at - 1) / 2;
@@ -239,7 +248,7 @@ heap_add(struct estate *estate, uint32_t number)
     heap = heap_of(index, shelf);
     heap->shelves = estate_grow(estate, heap->shelves, &heap->room,
                                 heap->count + 1, sizeof(*heap->shelves));
-    heap_sift(estate, heap, heap->count++, number);
+    heap_sift(index, heap, heap->count++, number);
 }
 
 static void
@@ -247,19 +256,20 @@ heap_move(const struct estate *estate, uint32_t number)
 {
     const struct reclaim_shelf *shelf = &estate->reclaims->shelves[number];
 
-    heap_sift(estate, heap_of(estate->reclaims, shelf), shelf->at, number);
+    heap_sift(estate->reclaims, heap_of(estate->reclaims, shelf), shelf->at,
+              number);
 }
 
 static void
 heap_remove(const struct estate *estate, uint32_t number)
 {
-    const struct reclaim_index *index = estate->reclaims;
+    struct reclaim_index *index = estate->reclaims;
     const struct reclaim_shelf *shelf = &index->shelves[number];
     struct reclaim_heap *heap = heap_of(index, shelf);
     uint32_t last = heap->shelves[--heap->count];
 
     if (shelf->at < heap->count)
-        heap_sift(estate, heap, shelf->at, last);
+        heap_sift(index, heap, shelf->at, last);
 }
 
 /* --- shelves --- */
@@ -338,6 +348,8 @@ shelf_take(struct estate *estate)
     if (index->free_count > 0)
         return index->free[--index->free_count];
     number = (uint32_t)index->shelf_count++;
+    if (index->anew == number) /* its tenant is stale by itself */
+        index->anew++;
     index->shelves = estate_grow(estate, index->shelves, &index->shelf_room,
                                  index->shelf_count, sizeof(*index->shelves));
     index->keys = estate_grow(estate, index->keys, &index->key_room,
@@ -436,6 +448,7 @@ reclaim_index_add(struct estate *estate, uint32_t number)
     run->shelf = shelf_of(estate, run);
     shelf = &index->shelves[run->shelf];
     line_add(estate, false, &shelf->runs, &shelf->count, &shelf->room, number);
+    note_last(estate, shelf);
     if (shelf->count == 1)
         heap_add(estate, run->shelf);
     else
@@ -458,6 +471,7 @@ reclaim_index_remove(struct estate *estate, uint32_t number)
     if (shelf->count == 1)
         heap_remove(estate, run->shelf);
     line_remove(estate, false, shelf->runs, &shelf->count, number);
+    note_last(estate, shelf);
     if (run->young_ms > 0)
         line_remove(estate, true, index->young.runs, &index->young.count,
                     number);
@@ -475,7 +489,7 @@ reclaim_index_stale(struct estate *estate, struct ref tenant)
     if (tenant.kind == KIND_TENANT && tenant.index != 0)
         estate_mark(estate, &estate->reclaims->stale, tenant.index);
     else
-        estate->reclaims->all_stale = true;
+        estate->reclaims->anew = 0;
 }
 
 static int64_t
@@ -512,32 +526,37 @@ renew_last(struct estate *estate)
         renew(estate, at);
 }
 
-/* A few wait for somebody to ask. */
-#define STALE_MAX 64
 #define COST_RENEW 20 /* units of the budget */
 
-bool
-reclaim_index_follow(struct estate *estate)
+/* All of them are, one after the other. */
+static bool
+renew_all(struct estate *estate)
 {
-    while (estate->reclaims->stale.count > STALE_MAX) {
+    struct reclaim_index *index = estate->reclaims;
+
+    for (; index->anew < index->shelf_count; index->anew++) {
+        if (index->shelves[index->anew].count == 0)
+            continue;
+        if (!budget_take(estate->budget, COST_RENEW))
+            return false;
+        renew(estate, (uint32_t)index->anew);
+    }
+    return true;
+}
+
+bool
+reclaim_index_settle(struct estate *estate)
+{
+    struct reclaim_index *index = estate->reclaims;
+
+    if (!renew_all(estate))
+        return false;
+    while (index->stale.count > 0) {
         if (!budget_take(estate->budget, COST_RENEW))
             return false;
         renew_last(estate);
     }
     return true;
-}
-
-void
-reclaim_index_settle(struct estate *estate)
-{
-    struct reclaim_index *index = estate->reclaims;
-
-    for (uint32_t i = 0; index->all_stale && i < index->shelf_count; i++)
-        if (index->shelves[i].count > 0)
-            renew(estate, i);
-    index->all_stale = false;
-    while (index->stale.count > 0)
-        renew_last(estate);
 }
 
 /* --- questions --- */
@@ -612,18 +631,20 @@ shelf_is_true(const struct estate *estate, uint32_t number)
     const struct reclaim_index *index = estate->reclaims;
     const struct reclaim_shelf *shelf = &index->shelves[number];
     const struct reclaim_heap *heap = heap_of(index, shelf);
-    bool stale = index->all_stale ||
+    const struct run *last;
+    bool stale = number >= index->anew ||
                  (shelf->tenant.index < index->stale.flag_room &&
                   index->stale.flags[shelf->tenant.index] != 0);
 
     for (size_t i = 1; i < shelf->count; i++)
         if (!is_before(estate, false, shelf->runs[i - 1], shelf->runs[i]))
             return false;
+    last = &estate->runs[shelf->runs[shelf->count - 1]];
     return heap->shelves[shelf->at] == number &&
+           shelf->last_ms == last->since_ms && shelf->last_seq == last->seq &&
            (shelf->at == 0 ||
             !is_better(
-                estate, shelf,
-                &index->shelves[heap->shelves[(shelf->at - 1) / 2]])) &&
+                shelf, &index->shelves[heap->shelves[(shelf->at - 1) / 2]])) &&
            (stale || shelf->over == over_of(estate, shelf));
 }
 

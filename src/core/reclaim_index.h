@@ -30,6 +30,8 @@ struct reclaim_shelf {
     /* inside */
     uint32_t previous, same, heap, at;
     uint64_t hash;
+    int64_t last_ms; /* of the last run: when it would lose work from, seq */
+    uint64_t last_seq;
 };
 
 /* Of one pool, kind and number of cards: a heap, the shelf with the best victim
@@ -54,10 +56,9 @@ void reclaim_index_remove(struct estate *estate, uint32_t number);
 /* The tenant's use, what of it is leaving, or a guarantee is another; none:
  * of all. */
 void reclaim_index_stale(struct estate *estate, struct ref tenant);
-/* Brings the order of shelves up to the estate. */
-void reclaim_index_settle(struct estate *estate);
-/* Leaves little of that to be done, in slices; false when the slice ended. */
-bool reclaim_index_follow(struct estate *estate);
+/* Brings the order of shelves up to the estate, before somebody asks; false
+ * when the slice ended before that. */
+bool reclaim_index_settle(struct estate *estate);
 
 const struct reclaim_shelf *reclaim_index_shelf(const struct estate *estate,
                                                 uint32_t shelf);

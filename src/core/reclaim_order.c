@@ -414,7 +414,7 @@ reclaim_order_init(struct reclaim_order *order, struct estate *estate,
     order->min_run_ms = platform != NULL ? platform->min_run_ms : 0;
     order->abroad = order->across ||
                     right_across(order, world_platform_ref(world))->may;
-    reclaim_index_settle(estate);
+    (void)reclaim_index_settle(estate);
 }
 
 void
