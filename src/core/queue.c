@@ -186,25 +186,25 @@ look_up_share(const struct estate *estate, struct queue_entry *entry)
                estate->now_ms, &entry->share);
 }
 
-/* The same while nothing changes, looked up once. */
-static void
-share_of(struct queue *queue, const struct estate *estate,
-         struct queue_entry *entry)
+/* The counters of what a share depends on. */
+static uint64_t
+share_counter(const struct queue *queue, const struct group *group)
 {
-    const struct workload *workload =
-        world_workload(queue->world, entry->workload);
-    uint64_t generation = world_generation(queue->world) + 1;
-    struct queue_share *share = &queue->share;
+    return queue->shares + queue->of_tenant[group->tenant.index].metered + 1;
+}
 
-    if (share->generation != generation || share->now_ms != estate->now_ms ||
-        !ref_equal(share->project, workload->object.parent) ||
-        !ref_equal(share->user, workload->user)) {
-        look_up_share(estate, entry);
-        *share = (struct queue_share){ workload->object.parent,
-                                       workload->user, generation,
-                                       estate->now_ms, entry->share };
-    }
-    entry->share = share->path;
+/* The same while nothing changes, looked up once for all members. */
+static void
+share_of(const struct queue *queue, const struct estate *estate,
+         struct group *group)
+{
+    uint64_t counter = share_counter(queue, group);
+
+    if (group->share_at == counter && group->share_ms == estate->now_ms)
+        return;
+    look_up_share(estate, &group->entry);
+    group->share_at = counter;
+    group->share_ms = estate->now_ms;
 }
 
 struct queue_entry
@@ -283,6 +283,7 @@ queue_refresh(struct queue *queue, struct estate *estate, struct group *group)
 {
     struct ref first = { KIND_WORKLOAD, group->members[0] };
     uint64_t counter = right_counter(queue, estate, group);
+    struct share_path share = group->entry.share;
     int64_t right = group->entry.right;
 
     if (group->right_at != counter) {
@@ -291,7 +292,8 @@ queue_refresh(struct queue *queue, struct estate *estate, struct group *group)
     }
     group->entry = entry_without_right(queue->world, first);
     group->entry.right = right;
-    share_of(queue, estate, &group->entry);
+    group->entry.share = share;
+    share_of(queue, estate, group);
 }
 
 void

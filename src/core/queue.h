@@ -54,6 +54,8 @@ struct group {
     uint64_t told;     /* how often it became another verdict */
     uint64_t seen;     /* of all that it could depend on */
     uint64_t right_at; /* counters when the right was looked up */
+    uint64_t share_at; /* the same of the share; 0: it was not */
+    int64_t share_ms;
     uint32_t next, previous; /* of the tenant; QUEUE_NONE at the ends */
     uint32_t ready;          /* place among the ready ones; QUEUE_NONE */
     int64_t due_ms;          /* the reminder that is set; 0: none */

@@ -54,6 +54,7 @@ struct queue {
     struct queue_tenant {
         uint32_t first; /* group; QUEUE_NONE */
         uint64_t set;   /* how often something was set anew in it */
+        uint64_t metered; /* how often its recent use changed */
         struct estate_pulse seen; /* of its runs, when it last looked */
         struct errand {
             bool anew;    /* something was set anew in it */
@@ -108,13 +109,8 @@ struct queue {
     size_t abroad, rivals, eager; /* groups with such an outlook */
     uint32_t *front; /* those that are passable, a heap by arrival */
     size_t front_count, front_room;
-    struct queue_share { /* the one that was looked up last, of one tenant's
-                            groups mostly */
-        struct ref project, user;
-        uint64_t generation; /* of the world; 0: none was */
-        int64_t now_ms;
-        struct share_path path;
-    } share;
+    struct share_basis basis; /* of all shares */
+    uint64_t shares; /* how often more than one tenant's changed */
     uint32_t faded; /* where the search for faded groups goes on */
     uint64_t faded_at; /* counters when it began */
 };

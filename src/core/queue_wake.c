@@ -95,9 +95,36 @@ mark_booking(struct queue *queue, const struct trail_step *step)
         set_anew(queue, step->scope);
 }
 
+/* Whose share may be another?  Use is its tenant's; ids and weights are few, and
+ * users may be of elsewhere. */
+static void
+note_share(struct queue *queue, const struct trail_step *step)
+{
+    switch (step->ref.kind) {
+    case KIND_BINDING:
+    case KIND_HOLD:
+    case KIND_RECENT:
+        if (step->scope.kind == KIND_TENANT)
+            queue_tenant(queue, step->scope)->metered++;
+        else
+            queue->shares++;
+        break;
+    case KIND_TENANT:
+    case KIND_UNIT:
+    case KIND_PROJECT:
+    case KIND_USER:
+    case KIND_SERVICEACCOUNT:
+        queue->shares++;
+        break;
+    default:
+        break;
+    }
+}
+
 void
 queue_note(struct queue *queue, const struct trail_step *step)
 {
+    note_share(queue, step);
     switch (step->ref.kind) {
     case KIND_WORKLOAD:
         mark(queue, step->ref);
@@ -436,10 +463,24 @@ rouse(struct queue *queue, struct estate *estate)
     return true;
 }
 
+static void
+note_basis(struct queue *queue)
+{
+    struct share_basis basis = share_basis(queue->world);
+
+    if (basis.half_life_ms == queue->basis.half_life_ms &&
+        memcmp(basis.capacity, queue->basis.capacity,
+               sizeof(basis.capacity)) == 0)
+        return;
+    queue->basis = basis;
+    queue->shares++;
+}
+
 bool
 queue_settle(struct queue *queue, struct estate *estate)
 {
     queue->now_ms = estate->now_ms;
+    note_basis(queue);
     take_news(queue, estate);
     if (!load(queue, estate->budget) ||
         !wake_by_time(queue, estate->budget) ||

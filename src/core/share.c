@@ -209,6 +209,18 @@ node_key(const struct world *world, struct ref node, struct ref user,
     return key_of(clock->epoch, most);
 }
 
+struct share_basis
+share_basis(const struct world *world)
+{
+    const struct platform *platform =
+        world_platform(world, world_platform_ref(world));
+
+    return (struct share_basis){
+        { world->capacity[SHARE_CARDS], world->capacity[SHARE_MEMORY] },
+        platform != NULL ? platform->share_half_life_ms : 0
+    };
+}
+
 void
 share_path(const struct world *world, struct ref project, struct ref user,
            int64_t now_ms, struct share_path *path)

@@ -63,6 +63,12 @@ struct share_path {
     int64_t keys[SHARE_LEVELS]; /* from the tenant down; then 0 */
 };
 
+/* What all keys depend on besides use and weights. */
+struct share_basis {
+    int64_t capacity[SHARE_AMOUNTS], half_life_ms;
+};
+struct share_basis share_basis(const struct world *world);
+
 void share_path(const struct world *world, struct ref project,
                 struct ref user, int64_t now_ms, struct share_path *path);
 /* Level by level from the tenant: < 0 when a has had less. */

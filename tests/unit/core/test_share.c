@@ -283,6 +283,44 @@ a_weight_of_two_gets_twice_the_card_time(void **state)
     assert_in_range(a, 30, 34); /* 32 : 64, to half a round */
 }
 
+/* Whose work starts next. */
+static struct ref
+next_start(struct stage *s)
+{
+    struct schedule_decision last;
+
+    do {
+        struct changes *changes = scene_begin(&s->scene);
+
+        assert_true(schedule_step(s->scene.scheduler, changes) ||
+                    schedule_has_more(s->scene.scheduler));
+        last = schedule_last(s->scene.scheduler);
+        scene_apply(&s->scene, changes);
+    } while (last.what != SCHEDULE_ASSIGN);
+    return world_scope(s->scene.world, last.workload);
+}
+
+/* Each start counts for the next one, and so does a weight that is set between
+ * two of them: 1, 1 and then 1 : 1/3, 1 : 2/3. */
+static void
+shares_change_within_one_millisecond(void **state)
+{
+    struct stage *s = *state;
+
+    half_life(s, 7 * DAY);
+    submit_many(s, job_of(s, s->pa, nobody), 4);
+    submit_many(s, job_of(s, s->pb, nobody), 4);
+    assert_true(ref_equal(next_start(s), s->a));
+    assert_true(ref_equal(next_start(s), s->b));
+    {
+        scene_edit(&s->scene, changes, tenant, s->b);
+        tenant->weight = 3000;
+        scene_apply(&s->scene, changes);
+    }
+    assert_true(ref_equal(next_start(s), s->b));
+    assert_true(ref_equal(next_start(s), s->b));
+}
+
 static void
 many_projects_gain_nothing(void **state)
 {
@@ -509,6 +547,7 @@ main(void)
         TEST(metering_changes_no_share),
         TEST(equal_tenants_get_equal_card_time_whatever_they_submit),
         TEST(a_weight_of_two_gets_twice_the_card_time),
+        TEST(shares_change_within_one_millisecond),
         TEST(many_projects_gain_nothing),
         TEST(old_use_is_forgotten),
         TEST(a_user_with_many_jobs_does_not_starve_another),
