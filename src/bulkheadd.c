@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>
+#include <malloc.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/file.h>
@@ -505,6 +506,18 @@ run_once(struct daemon *daemon, const struct options *options)
     return rc == 0 ? 0 : 1;
 }
 
+/* A long list, a copy of the world for estimates or a backup is large and soon
+ * freed.  It goes back to the system then, and what stays is what is held: glibc
+ * would raise its bound with each such block and keep an arena for each thread
+ * at the size of its largest moment. */
+static void
+tune_memory(void)
+{
+    (void)mallopt(M_MMAP_THRESHOLD, 256 * 1024);
+    (void)mallopt(M_TRIM_THRESHOLD, 1024 * 1024);
+    (void)mallopt(M_ARENA_MAX, 4);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -522,6 +535,7 @@ main(int argc, char **argv)
     }
     if (options.backup != NULL || options.restore != NULL)
         return run_once(&daemon, &options);
+    tune_memory();
     log_open("bulkheadd", LOG_INFO);
     block_signals(&signals);
     if (start(&daemon, &options, &err) != 0) {
