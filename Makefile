@@ -13,6 +13,7 @@
 # make bench-place     placements a second where work comes and goes
 # make bench-watch     what 5,000 watchers cost everybody else
 # make bench-slurm     decisions a second beside slurmctld's
+# make bench-access    a decision with 800,000 grants (release build)
 # make bench-sched    the scheduler on a large estate (release build)
 # make bench-start     what the runner adds to conmon and crun alone
 # make soak            an hour of mixed load (SOAK_SECONDS)
@@ -155,7 +156,7 @@ bench: $(BENCH)
 # What is measured is what is installed: the release build.
 # Those that start a daemon, then the others.
 BENCHES := bench-commit bench-read bench-watch
-BENCHES += bench-slurm bench-sched bench-place bench-audit
+BENCHES += bench-slurm bench-sched bench-place bench-audit bench-access
 ifeq ($(BUILD),release)
 bench-commit bench-read bench-watch: bench-%: $(OUT)/bench/% $(OUT)/bulkheadd $(OUT)/bulkhead-signer
 	@$<
@@ -164,6 +165,8 @@ bench-sched: $(OUT)/bench/sched $(OUT)/bench/place
 bench-place: $(OUT)/bench/place
 	@$<
 bench-audit: $(OUT)/bench/audit
+	@$<
+bench-access: $(OUT)/bench/access
 	@$<
 bench-slurm: $(OUT)/bench/slurm_peer
 	@bench/slurm.sh $<

@@ -96,13 +96,14 @@ granted_is_platform(const struct granted *granted)
 bool
 access_is_alive(const struct world *world, struct ref subject)
 {
-    if (world_get(world, subject) == NULL)
-        return false;
-    for (; !ref_is_none(subject); subject = world_parent(world, subject))
-        if (world_get(world, subject) == NULL ||
-            judge_state(world, subject) != STATE_ACTIVE)
-            return false;
-    return true;
+    const struct object *object = world_object(world, subject);
+
+    while (object != NULL && judge_state(object) == STATE_ACTIVE) {
+        if (ref_is_none(object->parent))
+            return true;
+        object = world_object(world, object->parent);
+    }
+    return false;
 }
 
 bool

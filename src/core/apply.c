@@ -145,6 +145,8 @@ put_changed(struct world *world, const struct change *change, int64_t now_ms)
     if (moved)
         world_link(world, change->ref);
     settle_docs(schema_get(kind), slot, change->image);
+    if (kind == KIND_GRANT)
+        holdings_renew(&world->holdings, (const struct grant *)slot);
     slot->version++;
     slot->updated_ms = now_ms;
     tally_object(world, kind, slot, 1);

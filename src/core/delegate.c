@@ -55,11 +55,13 @@ collect(const struct question *question, bool use, const struct offer *offer)
     struct verbs sum = { { 0 } };
 
     reach_each(question->world, question->actor->subject, reach) {
-        const struct grant *grant = world_grant(question->world, reach.grant);
-        unsigned place = judge_place(question, grant->object.parent);
+        unsigned place = judge_place(question, reach.node);
+        const struct grant *grant;
 
-        if (place == question->depth || place < question->suspended ||
-            !judge_bounds(question->world, grant) ||
+        if (place == question->depth || place < question->suspended)
+            continue;
+        grant = world_grant(question->world, reach.grant);
+        if (!judge_bounds(question->world, grant) ||
             judge_conditions(question, grant)[0] != '\0')
             continue;
         if (offer != NULL && !is_within(question, grant, offer))

@@ -22,22 +22,20 @@ tell(const struct question *question, enum access_check check, struct ref ref,
 /* --- who --- */
 
 enum state
-judge_state(const struct world *world, struct ref ref)
+judge_state(const struct object *object)
 {
-    const void *object = world_get(world, ref);
+    const void *image = object;
 
-    if (object == NULL)
-        return STATE_ACTIVE;
-    if (ref.kind == KIND_PROJECT)
-        return (enum state)((const struct project *)object)->state;
-    if (ref.kind == KIND_TENANT)
-        return (enum state)((const struct tenant *)object)->state;
-    if (ref.kind == KIND_UNIT)
-        return (enum state)((const struct unit *)object)->state;
-    if (ref.kind == KIND_USER)
-        return (enum state)((const struct user *)object)->state;
-    if (ref.kind == KIND_SERVICEACCOUNT)
-        return (enum state)((const struct serviceaccount *)object)->state;
+    if (object->self.kind == KIND_PROJECT)
+        return (enum state)((const struct project *)image)->state;
+    if (object->self.kind == KIND_TENANT)
+        return (enum state)((const struct tenant *)image)->state;
+    if (object->self.kind == KIND_UNIT)
+        return (enum state)((const struct unit *)image)->state;
+    if (object->self.kind == KIND_USER)
+        return (enum state)((const struct user *)image)->state;
+    if (object->self.kind == KIND_SERVICEACCOUNT)
+        return (enum state)((const struct serviceaccount *)image)->state;
     return STATE_ACTIVE;
 }
 
@@ -109,7 +107,7 @@ judge_path(struct question *question)
 
         if (object == NULL || question->depth == JUDGE_DEPTH_MAX)
             return false;
-        state = judge_state(question->world, at);
+        state = judge_state(object);
         if (state == STATE_DELETED)
             return false;
         question->path[question->depth++] = at;
@@ -311,30 +309,53 @@ is_too_low(const struct question *question, unsigned place)
 }
 
 static bool
+role_has(const struct world *world, struct ref ref, enum verb verb)
+{
+    const struct role *role = world_role(world, ref);
+
+    return role != NULL && verbs_have(&role->verbs, verb);
+}
+
+static bool
 grant_has(const struct world *world, const struct grant *grant,
           enum verb verb)
 {
-    const struct role *role = world_role(world, grant->role);
-
-    return role != NULL && verbs_have(&grant->use, verb) &&
-           verbs_have(&role->verbs, verb);
+    return verbs_have(&grant->use, verb) &&
+           role_has(world, grant->role, verb);
 }
 
-static const char *
-grant_fails(const struct question *question, const struct grant *grant)
+/* As judge_bounds; the node is there. */
+static bool
+is_at_home(const struct world *world, const struct reach *reach)
 {
-    unsigned place = judge_place(question, grant->object.parent);
+    struct ref home = world_object(world, reach->holder)->scope;
+
+    return home.kind == KIND_PLATFORM ||
+           ref_equal(home, world_object(world, reach->node)->scope);
+}
+
+/* The grant itself is looked at last: most fail before, or are whole. */
+static const char *
+grant_fails(const struct question *question, const struct reach *reach)
+{
+    unsigned place = judge_place(question, reach->node);
+    const struct grant *grant = NULL;
 
     if (place == question->depth)
         return "not on the path";
-    if (!grant_has(question->world, grant, question->verb))
+    if (!role_has(question->world, reach->role, question->verb))
         return "without the verb";
-    if (!level_holds(question->verb, (enum kind)grant->object.parent.kind) ||
-        !judge_bounds(question->world, grant))
+    if (!reach->whole) {
+        grant = world_grant(question->world, reach->grant);
+        if (!verbs_have(&grant->use, question->verb))
+            return "without the verb";
+    }
+    if (!level_holds(question->verb, (enum kind)reach->node.kind) ||
+        !is_at_home(question->world, reach))
         return "does not count on this node";
     if (is_too_low(question, place))
         return "must sit above";
-    return judge_conditions(question, grant);
+    return grant == NULL ? "" : judge_conditions(question, grant);
 }
 
 bool
@@ -421,12 +442,12 @@ is_granted(const struct question *question,
     if (!judge_key_reaches(question))
         return false;
     reach_each(question->world, question->actor->subject, reach) {
-        const struct grant *grant = world_grant(question->world, reach.grant);
-        const char *why = grant_fails(question, grant);
+        const char *why = grant_fails(question, &reach);
         enum access_outcome missing = ACCESS_ALLOWED;
 
-        if (why[0] == '\0')
-            missing = missing_of(question, grant);
+        if (why[0] == '\0' && !reach.whole)
+            missing = missing_of(question,
+                                 world_grant(question->world, reach.grant));
         tell(question, ACCESS_CHECK_GRANT, reach.grant,
              missing == ACCESS_STEP_UP    ? "needs a recent proof"
              : missing == ACCESS_APPROVAL ? "needs an approval"
@@ -524,6 +545,13 @@ is_public(const struct question *question)
     return true;
 }
 
+static bool
+counts_now(const struct question *question, const struct grant *grant)
+{
+    return judge_bounds(question->world, grant) &&
+           judge_conditions(question, grant)[0] == '\0';
+}
+
 /* Is the object where the subject lives, or the way to one of its grants?
  * Such nodes may be known to be there; what is in them may not. */
 static bool
@@ -538,14 +566,12 @@ is_on_the_way(const struct question *question)
         return false;
     if (world_is_below(world, question->actor->subject, object))
         return true;
-    reach_each(world, question->actor->subject, reach) {
-        const struct grant *grant = world_grant(world, reach.grant);
-
-        if (world_is_below(world, grant->object.parent, object) &&
-            judge_bounds(world, grant) &&
-            judge_conditions(question, grant)[0] == '\0')
+    if (!is_node_kind((enum kind)object.kind))
+        return false; /* no grant is there or below */
+    reach_each(world, question->actor->subject, reach)
+        if (world_is_below(world, reach.node, object) &&
+            counts_now(question, world_grant(world, reach.grant)))
             return true;
-    }
     return false;
 }
 
@@ -591,6 +617,10 @@ guard_outcome(const struct question *question)
 
 /* --- the decision --- */
 
+static bool is_limited(const struct question *question);
+static enum access_outcome judge_object(const struct question *question);
+
+/* Who asks and the path are known by now. */
 bool
 judge_sees(const struct question *question)
 {
@@ -602,10 +632,10 @@ judge_sees(const struct question *question)
     get.verdict = &verdict;
     if (verb >= 0) {
         get.verb = (enum verb)verb;
-        if (judge_decide(&get) == ACCESS_ALLOWED)
+        if (!is_limited(&get) && judge_object(&get) == ACCESS_ALLOWED)
             return true;
     }
-    return judge_path(&get) && is_on_the_way(&get);
+    return is_on_the_way(&get);
 }
 
 static enum access_outcome
@@ -669,6 +699,7 @@ is_limited(const struct question *question)
 enum access_outcome
 judge_decide(struct question *question)
 {
+    world_fetch(question->world, question->actor->subject, question->object);
     if (!judge_actor(question->world, question->actor, question->now_ms)) {
         tell(question, ACCESS_CHECK_ACTOR, question->actor->subject,
              "not alive");
@@ -680,8 +711,12 @@ judge_decide(struct question *question)
         return ACCESS_LIMITED;
     }
     tell(question, ACCESS_CHECK_ACTOR, question->actor->subject, "");
-    if (!judge_path(question))
-        return ACCESS_NO_OBJECT;
+    return judge_path(question) ? judge_object(question) : ACCESS_NO_OBJECT;
+}
+
+static enum access_outcome
+judge_object(const struct question *question)
+{
     if (question->actor->kind == ACTOR_AGENT)
         return judge_agent(question);
     if (question->suspended > 0 && !winds_down(question->verb))

@@ -35,11 +35,12 @@ struct question judge_ask(const struct world *world,
                           struct access_verdict *verdict);
 /* Answers it: fills the path, and the refs of the verdict. */
 enum access_outcome judge_decide(struct question *question);
-/* Does the actor see the object, by a get verb or as a node on its way? */
+/* Does the actor see the object, by a get verb or as a node on its way?  After
+ * judge_decide, when that found both. */
 bool judge_sees(const struct question *question);
 
 /* The state of what has one, STATE_ACTIVE for the rest. */
-enum state judge_state(const struct world *world, struct ref ref);
+enum state judge_state(const struct object *object);
 /* Subject and credential alive?  A request carries its own credential; there
  * is no identity without one. */
 bool judge_actor(const struct world *world, const struct actor *actor,

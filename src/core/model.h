@@ -40,12 +40,13 @@ struct object {
     int64_t updated_ms;
     struct ref self;
     struct ref parent; /* never changes; none for the platform */
-    char name[NAME_MAX_SIZE];
     /* derived; also set in a fresh image by change_create */
     struct ref scope;      /* the tenant, or the platform */
     struct link all;       /* list of the kind, by seq */
     struct link siblings;  /* list below the parent, by seq */
     struct link index[WORLD_INDEXES];
+    /* stored; behind what each decision looks at */
+    char name[NAME_MAX_SIZE];
 };
 
 /* When people have to prove a second factor; of platform and tenant the
@@ -232,7 +233,6 @@ struct price { /* below the platform; rows are immutable but for to_ms */
 enum isolation { ISOLATION_NAMESPACE, ISOLATION_NODEPOOL, ISOLATION_CLUSTER };
 struct tenant { /* below the platform */
     struct object object;
-    char display[TEXT_MAX_SIZE];
     int state;      /* enum state */
     int isolation;  /* enum isolation */
     int64_t number; /* small, never reused: network and uid plans */
@@ -242,6 +242,7 @@ struct tenant { /* below the platform */
                                 not preempt across tenants */
     int64_t weight;          /* in fair share, 1000: 1.0; 0: that too */
     int second_factor;       /* enum second_factor */
+    char display[TEXT_MAX_SIZE];
     /* derived */
     uint64_t scope_revision;
     int64_t used_milli; /* live bindings */
@@ -249,32 +250,32 @@ struct tenant { /* below the platform */
 
 struct unit { /* below a tenant or a unit, at most 3 deep */
     struct object object;
-    char display[TEXT_MAX_SIZE];
     int state; /* enum state */
     int64_t weight;
+    char display[TEXT_MAX_SIZE];
 };
 
 enum project_class { PROJECT_PRODUCTION, PROJECT_DEVELOPMENT,
                      PROJECT_RESEARCH, PROJECT_SANDBOX };
 struct project { /* below a tenant or a unit */
     struct object object;
-    char display[TEXT_MAX_SIZE];
     int class;
     int state;
     int64_t weight;
+    char display[TEXT_MAX_SIZE];
 };
 
 struct user { /* below a tenant, or the platform for operators */
     struct object object;
-    char display[TEXT_MAX_SIZE];
-    char password[128]; /* Argon2id string, "" before it is set */
     int state;
     int64_t failures;  /* logins failed since the last success */
     int64_t locked_ms; /* no login before this time */
     int64_t password_ms; /* the password is of then */
     bool temporary;    /* somebody else set it: to be changed first */
-    char factor[96];   /* sealed seed of the second factor, "": none */
     int64_t factor_ms; /* confirmed then; 0: not yet */
+    char password[128]; /* Argon2id string, "" before it is set */
+    char factor[96];   /* sealed seed of the second factor, "": none */
+    char display[TEXT_MAX_SIZE];
     int64_t factor_step; /* of the newest code that was taken */
     uint8_t recovery[160]; /* digests of 10 codes, 0 where one was used */
     int64_t recovery_left;
@@ -284,9 +285,9 @@ struct user { /* below a tenant, or the platform for operators */
 
 struct serviceaccount { /* below a project */
     struct object object;
-    char display[TEXT_MAX_SIZE];
     int state;
     struct ref creator;
+    char display[TEXT_MAX_SIZE];
 };
 
 /* The last use of a key or session; kept in memory alone. */
@@ -319,15 +320,15 @@ struct apikey { /* below its subject: user or serviceaccount */
 
 struct session { /* below a user */
     struct object object;
-    uint8_t digest[32];
     int64_t expires_ms;
-    int64_t proved_ms; /* last proof by password or identity provider */
-    int64_t factor_ms; /* last proof with a second factor */
-    int64_t used_ms;    /* last use; stored in batches */
-    char used_from[64]; /* and from where */
     int64_t revoked_ms;
     int64_t held_ms; /* since a restore, until somebody looked at it */
+    int64_t proved_ms; /* last proof by password or identity provider */
+    int64_t factor_ms; /* last proof with a second factor */
     struct ref provider; /* identityprovider that it came by; none: password */
+    int64_t used_ms;    /* last use; stored in batches */
+    char used_from[64]; /* and from where */
+    uint8_t digest[32];
     uint8_t sid[32];     /* digest of the provider's session id; 0: none */
     /* derived */
     struct seen seen;
@@ -374,13 +375,13 @@ struct grant { /* below platform, tenant, unit or project */
     struct verbs use;  /* mask: may do what the role has and this has */
     struct verbs give; /* mask: the same for handing out */
     int64_t from_ms, to_ms; /* [from, to), 0: open */
-    char sources[TEXT_MAX_SIZE];
-    struct ref granter;
-    struct ref provider; /* identityprovider whose mapping made it, or none */
     struct blob *devices;   /* JSON list of ids; null: any object */
     struct ref workorder;   /* only while it is open */
     int64_t proof_ms;       /* longest age of the proof of identity; 0: any */
     bool approval;          /* each use needs a second person */
+    char sources[TEXT_MAX_SIZE];
+    struct ref granter;
+    struct ref provider; /* identityprovider whose mapping made it, or none */
 };
 
 struct team { /* a group: below the platform or a tenant; holds no groups */

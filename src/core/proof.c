@@ -11,8 +11,9 @@ enum second_factor
 proof_need(const struct world *world, struct ref user)
 {
     const struct platform *platform = policy_of(world);
+    const struct object *person = world_object(world, user);
     const struct tenant *tenant =
-        world_tenant(world, world_scope(world, user));
+        person == NULL ? NULL : world_tenant(world, person->scope);
     int need = platform != NULL ? platform->second_factor : FACTOR_OFF;
 
     if (tenant != NULL && tenant->second_factor > need)

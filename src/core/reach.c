@@ -7,29 +7,40 @@ reach_group(const struct reach *reach)
     return world_parent(reach->world, reach->member);
 }
 
-/* On to the first grant of a further group, when this list is at its end. */
+/* The line that it stands at; on to the first of a further group, when this
+ * list is at its end. */
 static void
 settle(struct reach *reach)
 {
-    while (ref_is_none(reach->grant)) {
+    const struct holding *line;
+
+    while (reach->list == NULL || reach->at == reach->list->count) {
         reach->member =
             ref_is_none(reach->member)
                 ? world_first_index(reach->world, KIND_MEMBER, 0,
                                     reach->subject)
                 : world_next_index(reach->world, 0, reach->member);
+        reach->grant = (struct ref){ 0 };
         if (ref_is_none(reach->member))
             return;
-        reach->grant = world_first_index(reach->world, KIND_GRANT, 0,
-                                         reach_group(reach));
+        reach->holder = reach_group(reach);
+        reach->list = world_holdings(reach->world, reach->holder);
+        reach->at = 0;
     }
+    line = &reach->list->lines[reach->at];
+    reach->grant = (struct ref){ KIND_GRANT, line->grant };
+    reach->node = (struct ref){ line->node_kind, line->node };
+    reach->role = (struct ref){ KIND_ROLE, line->role };
+    reach->whole = line->whole;
 }
 
 struct reach
 reach_first(const struct world *world, struct ref subject)
 {
-    struct reach reach = { .world = world, .subject = subject };
+    struct reach reach = { .world = world, .subject = subject,
+                           .holder = subject };
 
-    reach.grant = world_first_index(world, KIND_GRANT, 0, subject);
+    reach.list = world_holdings(world, subject);
     settle(&reach);
     return reach;
 }
@@ -37,7 +48,7 @@ reach_first(const struct world *world, struct ref subject)
 void
 reach_next(struct reach *reach)
 {
-    reach->grant = world_next_index(reach->world, 0, reach->grant);
+    reach->at++;
     settle(reach);
 }
 

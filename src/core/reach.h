@@ -19,6 +19,12 @@ struct reach {
     struct ref subject;
     struct ref member; /* the membership it comes by; none: its own */
     struct ref grant;  /* none: there are no more */
+    struct ref node, role; /* of the grant */
+    bool whole;            /* the grant takes nothing from its role and has no
+                              condition, see holdings.h */
+    struct ref holder;     /* the subject, or the group that it comes by */
+    const struct holdings_list *list; /* of the holder */
+    uint32_t at;
 };
 
 /* The first grant of a user, service account or group. */

@@ -47,14 +47,22 @@ verb_parse(const char *name)
     return -1;
 }
 
+/* By kind and op, + 1; those named on their own stand behind, each alone. */
+#define PLACE(kind, op, verb)                                                 \
+    ((op) == VERB_OP_OTHER ? KIND_COUNT * VERB_OP_OTHER + (int)(verb)         \
+                           : (int)(kind)*VERB_OP_OTHER + (int)(op))
+static const uint16_t places[KIND_COUNT * VERB_OP_OTHER + VERB_COUNT] = {
+#define VERB(symbol, name, kind, op, level, sense, guard, flags)              \
+    [PLACE(KIND_##kind, VERB_OP_##op, VERB_##symbol)] = VERB_##symbol + 1,
+#include "core/verb.def"
+#undef VERB
+};
+
 int
 verb_of(enum kind kind, enum verb_op op)
 {
-    assert(op != VERB_OP_OTHER);
-    for (unsigned i = 0; i < VERB_COUNT; i++)
-        if (table[i].kind == kind && table[i].op == op)
-            return (int)i;
-    return -1;
+    assert(op != VERB_OP_OTHER && (unsigned)kind < KIND_COUNT);
+    return places[PLACE(kind, op, 0)] - 1;
 }
 
 enum kind

@@ -73,6 +73,7 @@ world_free(struct world *world)
     table_release(&world->names);
     table_release(&world->digests);
     heads_release(&world->heads);
+    holdings_release(&world->holdings);
     table_release(&world->meter_index);
     free(world->meters);
     free(world->trail.steps);
@@ -126,6 +127,7 @@ world_clone(const struct world *world)
     table_copy(&copy->names, &world->names);
     table_copy(&copy->digests, &world->digests);
     heads_copy(&copy->heads, &world->heads);
+    holdings_copy(&copy->holdings, &world->holdings);
     table_copy(&copy->meter_index, &world->meter_index);
     copy->meters = array_copy(world->meters, world->meter_count,
                               sizeof(*copy->meters));
@@ -167,13 +169,19 @@ world_slot(const struct world *world, struct ref ref)
            ref.index % CHUNK_OBJECTS * shelf->size;
 }
 
+static bool
+has_slot(const struct world *world, struct ref ref)
+{
+    return ref.index != 0 && ref.kind < KIND_COUNT &&
+           ref.index < world->shelves[ref.kind].used;
+}
+
 const void *
 world_get(const struct world *world, struct ref ref)
 {
     const struct object *object;
 
-    if (ref.index == 0 || ref.kind >= KIND_COUNT ||
-        ref.index >= world->shelves[ref.kind].used)
+    if (!has_slot(world, ref))
         return NULL;
     object = world_slot(world, ref);
     return object->self.index != 0 ? object : NULL;
@@ -304,6 +312,29 @@ world_next_index(const struct world *world, unsigned slot, struct ref ref)
 
     assert(slot < WORLD_INDEXES);
     return ref_of((enum kind)ref.kind, object->index[slot].next);
+}
+
+const struct holdings_list *
+world_holdings(const struct world *world, struct ref subject)
+{
+    return holdings_find(&world->holdings, subject);
+}
+
+#define LINE 64 /* bytes of the processor's cache */
+
+void
+world_fetch(const struct world *world, struct ref subject, struct ref object)
+{
+    const char *list, *head;
+
+    if (!has_slot(world, object))
+        return;
+    list = (const char *)world_holdings(world, subject);
+    head = world_slot(world, object);
+    for (int i = 0; i < 2; i++) {
+        __builtin_prefetch(head + i * LINE);
+        __builtin_prefetch(list + i * LINE);
+    }
 }
 
 size_t
@@ -515,6 +546,36 @@ put_id(struct world *world, struct ref ref, struct id id)
         ->ref = ref;
 }
 
+/* How many of the subject's grants are older. */
+static uint32_t
+older_holdings(const struct world *world, const struct grant *grant)
+{
+    const struct holdings_list *list =
+        holdings_find(&world->holdings, grant->subject);
+    uint32_t count = list != NULL ? list->count : 0;
+
+    while (count > 0) {
+        struct ref last = { KIND_GRANT, list->lines[count - 1].grant };
+        const struct object *object = world_slot(world, last);
+
+        if (object->seq < grant->object.seq)
+            break;
+        count--;
+    }
+    return count;
+}
+
+static void
+keep_holding(struct world *world, struct ref ref, bool in)
+{
+    const struct grant *grant = world_slot(world, ref);
+
+    if (in)
+        holdings_put(&world->holdings, grant, older_holdings(world, grant));
+    else
+        holdings_drop(&world->holdings, grant);
+}
+
 void
 world_link(struct world *world, struct ref ref)
 {
@@ -526,6 +587,8 @@ world_link(struct world *world, struct ref ref)
     put_id(world, ref, object->id);
     move_lists(world, ref, true);
     each_key(world, ref, true);
+    if (ref.kind == KIND_GRANT)
+        keep_holding(world, ref, true);
     if (ref.kind == KIND_PLATFORM)
         world->platform = ref;
 }
@@ -536,6 +599,8 @@ world_unlink(struct world *world, struct ref ref)
     struct shelf *shelf = &world->shelves[ref.kind];
     struct object *object = world_slot(world, ref);
 
+    if (ref.kind == KIND_GRANT)
+        keep_holding(world, ref, false);
     each_key(world, ref, false);
     move_lists(world, ref, false);
     table_remove(&world->ids,

@@ -4,6 +4,7 @@
 
 #include "base/arena.h"
 #include "base/hash.h"
+#include "core/holdings.h"
 #include "core/model.h"
 
 /*
@@ -89,6 +90,16 @@ struct ref world_first_index(const struct world *world, enum kind kind,
                              unsigned slot, struct ref target);
 struct ref world_next_index(const struct world *world, unsigned slot,
                             struct ref ref);
+
+/* A subject's own grants, in the order of seq, NULL when there are none; see
+ * core/reach.h for those that count for it. */
+const struct holdings_list *world_holdings(const struct world *world,
+                                           struct ref subject);
+
+/* A subject will be asked about an object: has them brought from memory while
+ * other things are looked at.  Either may be none. */
+void world_fetch(const struct world *world, struct ref subject,
+                 struct ref object);
 
 /* each: the name of the struct ref that the loop declares. */
 #define world_each(world, kind, each)                                         \

@@ -4,6 +4,7 @@
 
 #include "core/change.h"
 #include "core/heads.h"
+#include "core/holdings.h"
 #include "core/node_type.h"
 #include "core/table.h"
 #include "core/trail.h"
@@ -94,6 +95,7 @@ struct world {
     struct table names;
     struct table digests;
     struct heads heads; /* of the lists by parent and by index */
+    struct holdings holdings;
     struct table meter_index; /* (project, pool, class) -> number in meters */
     struct meter *meters;
     size_t meter_count;

@@ -638,13 +638,13 @@ try_grant(struct lab *lab, const struct actor *actor)
 }
 
 /* What everybody has on each node. */
-struct holdings {
+struct stock {
     struct verbs use[10][6];
     struct verbs give[10][6];
 };
 
 static void
-take_stock(const struct lab *lab, struct holdings *out)
+take_stock(const struct lab *lab, struct stock *out)
 {
     for (size_t i = 0; i < 10; i++)
         for (size_t n = 0; n < 6; n++) {
@@ -681,7 +681,7 @@ no_chain_of_grants_hands_out_what_the_first_could_not_give(void **state)
 
     (void)state;
     for (uint64_t seed = 1; seed <= WORLDS; seed++) {
-        struct holdings before, after;
+        struct stock before, after;
         struct lab lab;
 
         open_court(&lab, seed);
