@@ -186,7 +186,7 @@ queue_row(struct loop *loop, const struct change *change,
         touch.values = row.values;
     }
     batch_row(loop->batch, &row);
-    if (!is_history(change))
+    if (!is_history(change) && !change->unsaid)
         batch_touch(loop->batch, &touch);
 }
 
@@ -278,7 +278,7 @@ loop_apply(struct loop *loop, struct changes *changes)
         if (before[i].skip)
             continue;
         queue_row(loop, change, &before[i]);
-        if (!is_history(change))
+        if (!is_history(change) && !change->unsaid)
             queue_note(loop, change, &before[i]);
     }
     for (size_t i = 0; i < changes->count; i++)

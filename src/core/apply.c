@@ -147,8 +147,10 @@ put_changed(struct world *world, const struct change *change, int64_t now_ms)
     settle_docs(schema_get(kind), slot, change->image);
     if (kind == KIND_GRANT)
         holdings_renew(&world->holdings, (const struct grant *)slot);
-    slot->version++;
-    slot->updated_ms = now_ms;
+    if (!change->unsaid) {
+        slot->version++;
+        slot->updated_ms = now_ms;
+    }
     tally_object(world, kind, slot, 1);
     if (other)
         renew_type(world, slot->self, slot->parent);
@@ -225,8 +227,10 @@ apply_one(struct world *world, struct changes *changes, size_t number)
     else if (change->op == CHANGE_PUT)
         put_changed(world, change, changes->context.now_ms);
     slot = world_slot(world, change->ref);
-    change->scope = slot->scope;
-    if (!ref_is_none(slot->scope))
+    change->revision = slot->revision;
+    if (!change->unsaid)
+        change->scope = slot->scope;
+    if (!ref_is_none(change->scope))
         change->revision =
             raise_revision(world, slot->scope,
                            !scope_seen(changes, number, slot->scope));

@@ -93,13 +93,16 @@ change_create(struct changes *changes, enum kind kind, struct ref parent,
         object->self.index = reserve(changes, kind);
     object->scope = scope_of(changes, object->self, parent);
     change = change_add(changes);
-    *change = (struct change){ CHANGE_PUT, true, object->self, object,
-                               object->id, { 0 }, 0 };
+    *change = (struct change){ .op = CHANGE_PUT,
+                               .created = true,
+                               .ref = object->self,
+                               .image = object,
+                               .id = object->id };
     return object;
 }
 
-void *
-change_update(struct changes *changes, struct ref ref)
+static void *
+put(struct changes *changes, struct ref ref, bool unsaid)
 {
     struct change *change = change_find(changes, ref);
     const struct object *object;
@@ -107,6 +110,7 @@ change_update(struct changes *changes, struct ref ref)
 
     if (change != NULL) {
         assert(change->op == CHANGE_PUT);
+        change->unsaid = change->unsaid && unsaid;
         return change->image;
     }
     object = world_get(changes->world, ref);
@@ -114,9 +118,24 @@ change_update(struct changes *changes, struct ref ref)
     image = arena_alloc(changes->arena, schema_get((enum kind)ref.kind)->size);
     memcpy(image, object, schema_get((enum kind)ref.kind)->size);
     change = change_add(changes);
-    *change = (struct change){ CHANGE_PUT, false, ref, image,
-                               object->id, { 0 }, 0 };
+    *change = (struct change){ .op = CHANGE_PUT,
+                               .ref = ref,
+                               .image = image,
+                               .id = object->id,
+                               .unsaid = unsaid };
     return image;
+}
+
+void *
+change_update(struct changes *changes, struct ref ref)
+{
+    return put(changes, ref, false);
+}
+
+void *
+change_unsaid(struct changes *changes, struct ref ref)
+{
+    return put(changes, ref, true);
 }
 
 /* An object that the set has put before is stored first, then taken out. */
@@ -128,8 +147,7 @@ change_remove(struct changes *changes, struct ref ref, enum change_op op)
 
     assert(object != NULL);
     change = change_add(changes);
-    *change = (struct change){ op, false, ref, NULL, object->id,
-                               { 0 }, 0 };
+    *change = (struct change){ .op = op, .ref = ref, .id = object->id };
 }
 
 void

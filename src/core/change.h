@@ -28,6 +28,7 @@ struct change {
     struct ref ref;
     void *image; /* PUT: the whole new struct; else NULL */
     struct id id;
+    bool unsaid; /* see change_unsaid */
     /* set by world_apply, for watches */
     struct ref scope;
     uint64_t revision;
@@ -57,6 +58,12 @@ void *change_create(struct changes *changes, enum kind kind,
     __attribute__((returns_nonnull));
 /* The image to change: the pending one, else a copy of the current one. */
 void *change_update(struct changes *changes, struct ref ref)
+    __attribute__((returns_nonnull));
+/* The image to change of what other tenants' doings count in an object, and
+ * its own tenant is not told: its version, revision and updated_ms stay, no
+ * record and no watch tells of it.  Only for members with FIELD_PLATFORM and
+ * FIELD_UNSAID; with change_update in the same set it is an ordinary change. */
+void *change_unsaid(struct changes *changes, struct ref ref)
     __attribute__((returns_nonnull));
 /* Deletes from world and store.  The caller has dealt with children. */
 void change_delete(struct changes *changes, struct ref ref);

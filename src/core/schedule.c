@@ -286,7 +286,7 @@ count_passed(struct scheduler *scheduler, struct changes *changes,
 
         if (workload->bypassed < platform->bypass_max &&
             (ref_is_none(workload->pool) || ref_equal(workload->pool, pool)))
-            ((struct workload *)change_update(changes, passed[i]))
+            ((struct workload *)change_unsaid(changes, passed[i]))
                 ->bypassed++;
     }
 }

@@ -154,6 +154,45 @@ a_stream_below_a_limit_starves_nobody_S21(void **state)
     scene_teardown(&s.scene);
 }
 
+/* A tenant sees versions, revisions and times of change, and the records that
+ * they bring: of work that waits for a limit of its own, a start of another
+ * tenant's that is counted moves none. */
+static void
+a_start_that_is_counted_does_not_change_what_waits(void **state)
+{
+    struct stage s;
+    struct ref waiting, tenant;
+    struct object before;
+    const struct object *after;
+    uint64_t revision;
+
+    (void)state;
+    setup(&s, 3, 0);
+    (void)scene_node(&s.scene, s.pool, "n2", 10, "h100");
+    (void)scene_running(&s.scene, (struct job){ s.pa, .class = s.seven });
+    waiting = scene_submit(&s.scene, (struct job){ s.pa, .class = s.five });
+    scene_run(&s.scene);
+    assert_int_equal(scene_state(&s.scene, waiting), WORKLOAD_GATED);
+    scene_wait(&s.scene, MINUTE);
+    before = scene_workload(&s.scene, waiting)->object;
+    tenant = before.scope;
+    revision = world_revision(s.scene.world, tenant);
+    for (int i = 0; i < 2; i++) {
+        (void)scene_running(&s.scene, (struct job){ s.pb, .class = s.one });
+        assert_int_equal(scene_workload(&s.scene, waiting)->bypassed, i + 1);
+    }
+    after = &scene_workload(&s.scene, waiting)->object;
+    assert_int_equal(after->version, before.version);
+    assert_int_equal(after->revision, before.revision);
+    assert_int_equal(after->updated_ms, before.updated_ms);
+    assert_int_equal(world_revision(s.scene.world, tenant), revision);
+    /* The third brings its booked start, which it is told. */
+    (void)scene_running(&s.scene, (struct job){ s.pb, .class = s.one });
+    assert_true(booking_has(s.scene.world, waiting));
+    assert_true(world_revision(s.scene.world, tenant) > revision);
+    scene_teardown(&s.scene);
+}
+
 /* [S52] A start is booked at the known end of what runs; work that would run
  * past it does not start on those cards, work that ends before does. */
 static void
@@ -392,6 +431,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_stream_of_small_work_starves_nobody_S21),
         cmocka_unit_test(a_stream_below_a_limit_starves_nobody_S21),
+        cmocka_unit_test(a_start_that_is_counted_does_not_change_what_waits),
         cmocka_unit_test(a_booked_start_is_not_delayed_S52),
         cmocka_unit_test(
             loans_on_two_booked_starts_are_called_in_together_S52),
