@@ -2,6 +2,7 @@
 #include "api/estimates.h"
 
 #include <assert.h>
+#include <string.h>
 
 #include "api/state.h"
 #include "base/clock.h"
@@ -10,14 +11,19 @@
 #define TICK_MS 1000
 /* Somebody who read will read again for so long. */
 #define WANTED_MS INT64_C(300000)
-/* In a world where nothing happens time passes all the same. */
-#define STALE_MS INT64_C(60000)
 /* One turn of a worker. */
 #define TURN_US INT64_C(10000)
-/* Rests: at least, and times what the world thread and the worker did. */
-#define REST_MS INT64_C(2000)
+/* Rests: times what the world thread and the worker did. */
 #define REST_COPY 100
 #define REST_STEPS 20
+
+/* When a tenant reads is its own affair: it is shown what was begun after it
+ * asked first, whether others read before or not. */
+struct reader {
+    struct id scope; /* slots are used again, ids are not */
+    int64_t read_ms; /* last; 0: never */
+    uint64_t asked;  /* what was begun when it asked first */
+};
 
 struct estimator {
     struct api *api;
@@ -26,10 +32,12 @@ struct estimator {
     struct estimates *next; /* the worker's while busy */
     struct job job;
     bool busy, complete;
-    uint64_t generation, next_generation; /* of the world that was copied */
-    int64_t read_ms;                      /* last; 0: never */
-    int64_t made_ms, rest_ms;             /* last copy; not before then */
+    uint64_t begun, shown; /* number of the newest copy, and of `last` */
+    int64_t read_ms;       /* by anybody; 0: never */
+    int64_t rest_ms;       /* no copy before then */
     int64_t copy_us, steps_us;
+    struct reader *readers; /* by slot of the tenant; 0: the platform */
+    size_t reader_room;
 };
 
 /* --- a computation --- */
@@ -64,8 +72,8 @@ run_turn(struct loop *loop, struct job *job)
     estimate_free(estimator->last);
     estimator->last = estimator->next;
     estimator->next = NULL;
-    estimator->generation = estimator->next_generation;
-    estimator->rest_ms = clock_mono_ms() + REST_MS +
+    estimator->shown = estimator->begun;
+    estimator->rest_ms = loop_mono_ms(estimator->loop) +
                          (estimator->copy_us * REST_COPY +
                           estimator->steps_us * REST_STEPS) /
                              1000;
@@ -96,7 +104,7 @@ is_busy(struct estimator *estimator)
 }
 
 static void
-begin(struct estimator *estimator, int64_t now_ms)
+begin(struct estimator *estimator)
 {
     const struct world *world = loop_world(estimator->loop);
     int64_t start_us = clock_mono_us();
@@ -112,8 +120,7 @@ begin(struct estimator *estimator, int64_t now_ms)
     estimator->steps_us = 0;
     estimator->complete = false;
     estimator->busy = true;
-    estimator->next_generation = world_generation(world);
-    estimator->made_ms = now_ms;
+    estimator->begun++;
     estimator->job = (struct job){ .run = run_turn,
                                    .work = take_turn,
                                    .done = end_turns,
@@ -122,19 +129,24 @@ begin(struct estimator *estimator, int64_t now_ms)
         end_turns(&estimator->job);
 }
 
+static bool
+is_wanted(int64_t read_ms, int64_t now_ms)
+{
+    return read_ms != 0 && now_ms - read_ms <= WANTED_MS;
+}
+
+/* Neither a reader nor a change sets it off at once: either may be another
+ * tenant's, and as_of would tell of it. */
 static void
 tick(struct loop *loop, void *data)
 {
     struct estimator *estimator = data;
-    int64_t now_ms = clock_mono_ms();
+    int64_t now_ms = loop_mono_ms(estimator->loop);
 
-    if (estimator->read_ms == 0 || now_ms - estimator->read_ms > WANTED_MS ||
-        now_ms < estimator->rest_ms || is_busy(estimator))
-        return;
-    if (estimator->last != NULL && now_ms - estimator->made_ms < STALE_MS &&
-        estimator->generation == world_generation(loop_world(loop)))
-        return;
-    begin(estimator, now_ms);
+    (void)loop;
+    if (is_wanted(estimator->read_ms, now_ms) &&
+        now_ms >= estimator->rest_ms && !is_busy(estimator))
+        begin(estimator);
 }
 
 /* --- readers --- */
@@ -158,29 +170,55 @@ estimates_free(struct estimator *estimator)
     assert(!estimator->busy);
     estimate_free(estimator->last);
     estimate_free(estimator->next);
+    free(estimator->readers);
     free(estimator);
 }
 
-const struct estimates *
-estimates_read(struct estimator *estimator)
+static struct reader *
+reader_of(struct estimator *estimator, struct ref scope)
 {
-    int64_t now_ms = clock_mono_ms();
+    const struct world *world = loop_world(estimator->loop);
+    size_t slot = scope.kind == KIND_TENANT ? scope.index : 0;
+    struct reader *reader;
 
-    if (estimator->read_ms == 0 || now_ms - estimator->read_ms > TICK_MS)
-        loop_hurry(estimator->loop, tick);
-    estimator->read_ms = now_ms;
-    return estimator->last;
+    if (slot >= estimator->reader_room) {
+        size_t room = slot * 2 + 16;
+
+        estimator->readers = memory_grow(estimator->readers, room,
+                                         sizeof(*estimator->readers));
+        memset(estimator->readers + estimator->reader_room, 0,
+               (room - estimator->reader_room) * sizeof(*estimator->readers));
+        estimator->reader_room = room;
+    }
+    reader = &estimator->readers[slot];
+    if (slot > 0 && !id_equal(reader->scope, world_object(world, scope)->id))
+        *reader = (struct reader){ world_object(world, scope)->id, 0, 0 };
+    return reader;
+}
+
+const struct estimates *
+estimates_read(struct estimator *estimator, struct ref subject)
+{
+    const struct world *world = loop_world(estimator->loop);
+    struct reader *reader =
+        reader_of(estimator, world_scope(world, subject));
+    int64_t now_ms = loop_mono_ms(estimator->loop);
+
+    if (!is_wanted(reader->read_ms, now_ms))
+        reader->asked = estimator->begun;
+    reader->read_ms = estimator->read_ms = now_ms;
+    return estimator->shown > reader->asked ? estimator->last : NULL;
 }
 
 void
-estimates_add(struct estimator *estimator, const struct workload *workload,
-              struct buffer *out)
+estimates_add(struct estimator *estimator, struct ref subject,
+              const struct workload *workload, struct buffer *out)
 {
     if (!lifecycle_is_waiting(workload->state))
         return;
     assert(out->size > 0 && out->bytes[out->size - 1] == '}');
     out->size--;
     buffer_add_text(out, ",\"estimate\":");
-    estimate_write(estimates_read(estimator), workload, out);
+    estimate_write(estimates_read(estimator, subject), workload, out);
     buffer_add_byte(out, '}');
 }

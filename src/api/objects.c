@@ -58,11 +58,12 @@ objects_write(const struct granted *granted, const struct api *api,
 
 /* What is no part of the object, behind its fields. */
 static void
-add_more(const struct api *api, struct ref ref, const void *image,
+add_more(const struct exchange *exchange, struct ref ref, const void *image,
          struct buffer *out)
 {
     if (ref.kind == KIND_WORKLOAD)
-        estimates_add(api->estimator, image, out);
+        estimates_add(exchange->api->estimator, exchange->actor.subject,
+                      image, out);
 }
 
 /* --- lists --- */
@@ -162,7 +163,7 @@ page_add(struct page *page, struct ref ref)
                 page->out, world, image,
                 hidden_member(&page->view, ref, image), names_add,
                 page->names);
-    add_more(page->exchange->api, ref, image, page->out);
+    add_more(page->exchange, ref, image, page->out);
 }
 
 void
@@ -326,7 +327,9 @@ answer_with_names(const struct granted *granted, struct exchange *exchange,
     if (workload != NULL)
         json_object_set_new(
             object, "estimate",
-            estimate_json(estimates_read(exchange->api->estimator), workload));
+            estimate_json(estimates_read(exchange->api->estimator,
+                                         exchange->actor.subject),
+                          workload));
     answer_json(&exchange->answer, 200, object);
 }
 
@@ -339,7 +342,7 @@ answer_object(const struct granted *granted, struct exchange *exchange,
     if (image == NULL)
         image = world_get(granted_world(granted), ref);
     objects_write(granted, exchange->api, ref, image, &answer->body);
-    add_more(exchange->api, ref, image, &answer->body);
+    add_more(exchange, ref, image, &answer->body);
     buffer_add_byte(&answer->body, '\n');
     answer->status = status;
     answer->type = "application/json";

@@ -71,7 +71,8 @@ work_explain(const struct granted *granted, struct exchange *exchange,
         explain_workload(granted_world(granted), granted_object(granted),
                          granted_now_ms(granted), exchange->arena);
     json_t *estimate = estimate_json(
-        estimates_read(exchange->api->estimator), workload);
+        estimates_read(exchange->api->estimator, exchange->actor.subject),
+        workload);
 
     (void)err;
     if (estimate != NULL) {

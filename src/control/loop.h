@@ -102,6 +102,8 @@ int loop_call(struct loop *loop, struct job *job, struct error *err);
 const struct world *loop_world(const struct loop *loop);
 /* Time of this job (never runs back, jumps held) and fresh ids. */
 struct context loop_context(struct loop *loop);
+/* What timers run by. */
+int64_t loop_mono_ms(const struct loop *loop);
 struct changes *loop_changes(struct loop *loop, struct arena *arena);
 /* Applies and queues the rows.  Without an audit record: use execute.h. */
 void loop_apply(struct loop *loop, struct changes *changes);

@@ -89,6 +89,5 @@ void loop_begin(struct loop *loop);
 void loop_end(struct loop *loop, struct job *job);
 
 int64_t loop_wall_ms(const struct loop *loop);
-int64_t loop_mono_ms(const struct loop *loop);
 
 #endif
