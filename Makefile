@@ -115,7 +115,8 @@ CRASH := $(OUT)/tests/crash/test_disk
 TWOWORLDS := $(OUT)/tests/simulate/twoworlds/twoworlds
 TWOWORLDS_WRAPS := random_bytes id_next clock_mono_ms clock_wall_ms loop_every \
                    loop_after_change loop_hurry exchange_finish change_create \
-                   journal_append
+                   journal_append clock_mono_us loop_work estimates_new hub_add \
+                   hub_wake stream_add
 $(TWOWORLDS): %: %.o $(LIBS)
 	@echo "  LD $@"
 	@$(CC) $< $(LIBS) $(ALL_LDFLAGS) $(LIBS_LINK) -lcmocka \

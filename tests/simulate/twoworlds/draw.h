@@ -17,9 +17,12 @@
 
 #define DRAW_SEEN 24 /* ids kept of a kind, the newest */
 
+#define DRAW_ROUTES 1024
+
 struct sighting {
     char ids[KIND_COUNT][DRAW_SEEN][ID_TEXT_MAX];
     unsigned count[KIND_COUNT];
+    uint64_t revision[DRAW_ROUTES]; /* that its list told; 0: none */
 };
 
 struct dice {
@@ -84,6 +87,22 @@ see_answer(struct sighting *seen, const char *text)
     }
 }
 
+/* From where on a watch of the list goes on: its last member. */
+static inline void
+see_revision(struct sighting *seen, const struct route *route,
+             const char *text)
+{
+    static const char mark[] = "\"revision\":";
+    const char *at = NULL;
+
+    if ((route->flags & ROUTE_WATCH) == 0 || strncmp(text, "200", 3) != 0)
+        return;
+    while ((text = strstr(text, mark)) != NULL)
+        at = text += strlen(mark);
+    if (at != NULL && inject_mix(inject_turn) % 4 == 0)
+        seen->revision[route - route_table] = strtoull(at, NULL, 10);
+}
+
 /* --- drafts --- */
 
 /* In a draft: '\1' stands for the world's word, '\2' for a longer text. */
@@ -110,6 +129,7 @@ struct drawing {
     const struct sighting *own, *other;
     struct draft *draft;
     unsigned number;
+    bool watches; /* lists may go on */
 };
 
 static inline void
@@ -425,6 +445,21 @@ draw_route(struct dice *dice, unsigned number)
     return route;
 }
 
+/* What came of a list since it was read. */
+static inline bool
+draw_watch(const struct drawing *drawing, char *out, size_t room)
+{
+    const struct route *route = drawing->draft->route;
+    uint64_t since = drawing->own->revision[route - route_table];
+
+    if ((route->flags & ROUTE_WATCH) == 0 || !drawing->watches || since == 0 ||
+        !luck(drawing->dice, 40))
+        return false;
+    (void)snprintf(out, room, "?watch=1&since=%llu",
+                   (unsigned long long)since);
+    return true;
+}
+
 static inline void
 draw_query(const struct drawing *drawing)
 {
@@ -432,9 +467,12 @@ draw_query(const struct drawing *drawing)
     struct dice *dice = drawing->dice;
     const struct route *route = draft->route;
     const char *query = "";
+    char watch[64];
     size_t size;
 
-    if (route_changes(route) && luck(dice, 15))
+    if (draw_watch(drawing, watch, sizeof(watch)))
+        query = watch;
+    else if (route_changes(route) && luck(dice, 15))
         query = "?dry_run=1";
     else if ((route->flags & ROUTE_LIST) != 0 && luck(dice, 30))
         query = luck(dice, 50) ? "?limit=2" : "?names=1";

@@ -5,7 +5,10 @@
 #include <semaphore.h>
 #include <sodium.h>
 
-#include "api/exchange.h"
+#include "api/estimates.h"
+#include "api/hub.h"
+#include "api/state.h"
+#include "api/stream.h"
 #include "base/clock.h"
 #include "base/id.h"
 #include "control/journal.h"
@@ -21,7 +24,9 @@
  * of the draw for that tenant, never from how much was drawn before or for
  * others.  What a tenant does moves no other's.
  *
- * Ticks run when the test says so (inject_settle), not by a timer.
+ * Ticks run when the test says so (inject_run_ticks), not by a timer, and
+ * what they hand to workers is done at once.  A watch says what it has to say
+ * at the time, and ends.
  */
 
 #define INJECT_OWNERS 16
@@ -98,6 +103,19 @@ void __wrap_loop_after_change(struct loop *loop,
                               void (*tick)(struct loop *loop, void *data));
 void __wrap_loop_hurry(struct loop *loop,
                        void (*tick)(struct loop *loop, void *data));
+int64_t __wrap_clock_mono_us(void);
+int __real_loop_work(struct loop *loop, struct job *job, struct error *err);
+int __wrap_loop_work(struct loop *loop, struct job *job, struct error *err);
+struct estimator *__real_estimates_new(struct api *api);
+struct estimator *__wrap_estimates_new(struct api *api);
+int __real_hub_add(struct hub *hub, struct watcher *watcher,
+                   struct exchange *exchange, struct error *err);
+int __wrap_hub_add(struct hub *hub, struct watcher *watcher,
+                   struct exchange *exchange, struct error *err);
+void __real_hub_wake(struct hub *hub, const struct watcher *watcher);
+void __wrap_hub_wake(struct hub *hub, const struct watcher *watcher);
+bool __real_stream_add(struct stream *stream, const void *bytes, size_t size);
+bool __wrap_stream_add(struct stream *stream, const void *bytes, size_t size);
 void __real_exchange_finish(struct exchange *exchange);
 void __wrap_exchange_finish(struct exchange *exchange);
 
@@ -201,9 +219,17 @@ __wrap_clock_wall_ms(void)
     return harness_wall_ms();
 }
 
+/* Nothing takes time: what is rested from is no part of the question. */
+int64_t
+__wrap_clock_mono_us(void)
+{
+    return harness_mono_ms() * 1000;
+}
+
 /* --- ticks --- */
 
 #define INJECT_TICKS 32
+#define INJECT_ESTIMATES_MS 10000
 
 struct inject_tick {
     struct loop *loop;
@@ -259,12 +285,38 @@ __wrap_loop_hurry(struct loop *loop,
         known->due_ms = 0;
 }
 
+/* Start estimates are made by a tick, too; each costs more than all the rest
+ * of a step, so there are fewer. */
+struct estimator *
+__wrap_estimates_new(struct api *api)
+{
+    struct estimator *made;
+
+    inject_takes = true;
+    made = __real_estimates_new(api);
+    inject_takes = false;
+    inject_ticks[inject_tick_count - 1].period_ms = INJECT_ESTIMATES_MS;
+    return made;
+}
+
+static bool inject_ticking;
+
+int
+__wrap_loop_work(struct loop *loop, struct job *job, struct error *err)
+{
+    if (!inject_ticking)
+        return __real_loop_work(loop, job, err);
+    job->work(loop, job);
+    return 0;
+}
+
 /* On the world thread: what is due, and each behind a change. */
 static inline void
 inject_run_ticks(struct loop *loop, struct arena *arena, void *data)
 {
     (void)arena;
     (void)data;
+    inject_ticking = true;
     for (size_t i = 0; i < inject_tick_count; i++) {
         struct inject_tick *at = &inject_ticks[i];
 
@@ -276,6 +328,7 @@ inject_run_ticks(struct loop *loop, struct arena *arena, void *data)
             at->tick(loop, at->data);
         } while (at->due_ms == 0);
     }
+    inject_ticking = false;
 }
 
 static inline void
@@ -301,6 +354,41 @@ __wrap_exchange_finish(struct exchange *exchange)
         __real_exchange_finish(exchange);
     else
         (void)sem_post(&inject_finished);
+}
+
+/* --- watches without a socket --- */
+
+static struct buffer inject_watched; /* what the watch said */
+static struct watcher *inject_watcher; /* it is looked at behind hub_add */
+
+int
+__wrap_hub_add(struct hub *hub, struct watcher *watcher,
+               struct exchange *exchange, struct error *err)
+{
+    if (exchange->connection != NULL)
+        return __real_hub_add(hub, watcher, exchange, err);
+    if (inject_watcher != NULL)
+        buffer_release(&inject_watcher->pending);
+    free(inject_watcher);
+    inject_watcher = watcher;
+    if (watcher->feed != NULL)
+        watcher->feed(watcher, exchange->api->loop, true);
+    buffer_add(&inject_watched, watcher->pending.bytes,
+               watcher->pending.size);
+    return 0;
+}
+
+void
+__wrap_hub_wake(struct hub *hub, const struct watcher *watcher)
+{
+    if (watcher != inject_watcher)
+        __real_hub_wake(hub, watcher);
+}
+
+bool
+__wrap_stream_add(struct stream *stream, const void *bytes, size_t size)
+{
+    return stream == NULL || __real_stream_add(stream, bytes, size);
 }
 
 #endif

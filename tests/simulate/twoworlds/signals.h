@@ -11,10 +11,10 @@
  * answers, and nothing else.  docs/boundary.md says the same in words.
  *
  * The others cannot be taken out of an answer: the time that work waits
- * because cards are taken, and how often it was passed over meanwhile
- * (workload.bypassed), with the version that this moves.  In the form where
- * use differs each tenant stays within a limit that leaves room for both, so
- * that nothing of b's has to wait, and passing over is not counted.
+ * because cards are taken, and that it gets a booked start once later work
+ * started often enough.  In the form where use differs each tenant stays
+ * within a limit that leaves room for both, so that nothing of b's has to wait
+ * for another, and it takes very many starts until one is booked.
  */
 
 struct signal {
@@ -24,6 +24,10 @@ struct signal {
 
 static const struct signal signals[] = {
     { "/capacity", "free_cards" },
+    { "/explain", "free" },
+    { "/explain", "fit" },
+    { "/explain", "largest" },
+    { "/explain", "filters" },
     { "/what-if", "end" }, /* does anything in the pool still go on */
 };
 

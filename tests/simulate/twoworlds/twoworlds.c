@@ -23,7 +23,8 @@ static const struct words words[2][2] = {
 };
 
 static struct {
-    unsigned asked[2], extra, allowed, hidden, refused, signals;
+    unsigned asked[2], extra, allowed, hidden, refused, signals, events,
+        estimates;
 } counts;
 static unsigned char route_asked[1024], route_allowed[1024];
 
@@ -193,7 +194,7 @@ do_more(struct dice *dice, unsigned step)
 {
     struct draft draft = { 0 };
     struct drawing drawing = { dice, &seen[0], &seen[1], &draft,
-                               1000000 + step };
+                               1000000 + step, false };
     const struct route *route;
 
     do
@@ -213,8 +214,8 @@ static bool
 step_of(int side, struct dice *dice, unsigned number, uint64_t turn)
 {
     struct draft draft = { 0 };
-    struct drawing drawing = { dice, &seen[side], &seen[1 - side], &draft,
-                               number };
+    struct drawing drawing = { dice,   &seen[side], &seen[1 - side],
+                               &draft, number,      !over_socket };
     int status[2];
 
     draw_for(&drawing, draw_route(dice, number));
@@ -225,6 +226,11 @@ step_of(int side, struct dice *dice, unsigned number, uint64_t turn)
     counts.asked[side]++;
     if (side == 1) {
         see_answer(&seen[side], buffer_text(&twins[0].said));
+        see_revision(&seen[side], draft.route, buffer_text(&twins[0].said));
+        counts.events += strstr(buffer_text(&twins[0].said), "event: put") !=
+                         NULL;
+        counts.estimates += strstr(buffer_text(&twins[0].said),
+                                   "\"as_of\":\"") != NULL;
         compare_pages(&draft, turn);
         count_answer(&draft, status[0]);
     }
@@ -338,9 +344,10 @@ main(void)
             (void)printf("never %s %s\n", route_table[i].method,
                          route_table[i].path);
     (void)printf("counts a %u more %u b %u allowed %u hidden %u refused %u "
-                 "signals %u routes %zu allowed %zu\n",
+                 "signals %u events %u estimates %u routes %zu allowed %zu\n",
                  counts.asked[0], counts.extra, counts.asked[1],
                  counts.allowed, counts.hidden, counts.refused,
-                 counts.signals, asked, allowed);
+                 counts.signals, counts.events, counts.estimates, asked,
+                 allowed);
     return failed;
 }
