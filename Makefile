@@ -95,6 +95,11 @@ $(OUT)/%: src/%.c $(LIBS)
 	@mkdir -p $(@D)
 	@echo "  LD $@"
 	@$(CC) $(ALL_CFLAGS) -MMD -MP $< $(LIBS) $(ALL_LDFLAGS) $(LIBS_LINK) -o $@
+# The process that vendors' libraries are loaded into has nothing else in it.
+$(OUT)/bulkhead-cards: src/bulkhead-cards.c $(OUT)/libaccel.a $(OUT)/libcore.a $(OUT)/libbase.a
+	@mkdir -p $(@D)
+	@echo "  LD $@"
+	@$(CC) $(ALL_CFLAGS) -MMD -MP $(filter %.c %.a,$^) $(ALL_LDFLAGS) -Wl,--as-needed $(LIBS_LINK) -o $@
 # A unit test links its own layer and those further inward only.
 from = $(if $(filter $(1),$(firstword $(2))),$(2),$(call from,$(1),$(wordlist 2,99,$(2))))
 libs_of = $(foreach l,$(call from,$(1),$(LAYERS)),$(if $(wildcard src/$(l)/*.c),$(OUT)/lib$(l).a))
@@ -138,7 +143,8 @@ $(STUB_NVML): $(wildcard tests/stub/nvml*.[ch]) src/accel/nvml.h src/accel/nvml.
 	@mkdir -p $(@D)
 	@echo "  LD $@"
 	@$(CC) $(STD) $(WARN) -include src/base/banned.h -O1 -g -fPIC -shared $(filter %.c,$^) -o $@
-$(OUT)/tests/unit/accel/test_accel_nvml: | $(STUB_NVML)
+$(OUT)/tests/unit/accel/test_accel_nvml $(OUT)/tests/unit/accel/test_accel_vendor: | $(STUB_NVML)
+$(OUT)/tests/unit/accel/test_accel_vendor: | $(OUT)/bulkhead-cards
 # A test that starts the program it is about.
 $(OUT)/tests/unit/identity/test_signer: | $(OUT)/bulkhead-signer
 # Programs that run inside containers: static, standing alone, one a folder.

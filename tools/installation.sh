@@ -64,7 +64,7 @@ installation_prepare() {
     install -d -m 755 -o bulkhead-signer -g bulkhead-signer "$run/signer" || return 1
     install -d -m 700 -o bulkhead-agent -g bulkhead-agent "$data/agent" || return 1
     chmod 755 "$run/control"
-    for program in bulkhead bulkheadd bulkhead-signer bulkhead-agent bulkhead-runner; do
+    for program in bulkhead bulkheadd bulkhead-signer bulkhead-agent bulkhead-runner bulkhead-cards; do
         cmp -s "build/$BUILD/$program" "$data/bin/$program" && continue
         installation_renewed="${installation_renewed:-} $program "
         install -m 755 "build/$BUILD/$program" "$data/bin/.$program" &&

@@ -3,7 +3,9 @@
 
 #include <string.h>
 
-static const struct accel_ops *const backends[] = { &accel_sim_ops, &accel_nvml_ops };
+static const struct accel_ops *const backends[] = { &accel_sim_ops,
+                                                   &accel_nvml_ops,
+                                                   &accel_vendor_ops };
 
 static const char *const health_texts[] = {
     [ACCEL_HEALTHY] = "healthy",
@@ -34,10 +36,19 @@ int
 accel_open(struct accel *accel_out, const char *name, const char *source,
            const char *state_dir, struct error *err)
 {
+    return accel_open_watched(accel_out, name, source, state_dir,
+                              &(struct accel_watch){ 0 }, err);
+}
+
+int
+accel_open_watched(struct accel *accel_out, const char *name,
+                   const char *source, const char *state_dir,
+                   const struct accel_watch *watch, struct error *err)
+{
     size_t count = sizeof(backends) / sizeof(backends[0]);
 
     for (size_t i = 0; i < count; i++) {
-        struct accel accel = { .ops = backends[i] };
+        struct accel accel = { .ops = backends[i], .watch = *watch };
 
         if (strcmp(backends[i]->name, name) != 0)
             continue;

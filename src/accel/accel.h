@@ -20,7 +20,7 @@
  * lacks what that symbol tells, and nothing else.  Keys are UUID and PCI
  * address, never an index.
  * Calls may take long when hardware is ill: whoever must not hang opens the
- * backend through accel_remote.h, which runs it in a process that it kills.
+ * backend "vendor" (accel_vendor.h), which runs it in a process that it kills.
  *
  * Errors, besides those named below: ERROR_UNSUPPORTED the card or the
  * library cannot; ERROR_NOT_FOUND no such card or slice; ERROR_CONFLICT
@@ -82,7 +82,8 @@ struct accel_card {
     int64_t memory_mib;
     int32_t compute_units; /* SMs, CUs, Xe cores, AI cores */
     int32_t numa;          /* -1: not known */
-    int32_t island;        /* cards of one island are fully linked; -1 none */
+    int32_t island; /* cards of one island are fully linked; -1 none, also
+                       where only all cards together can tell */
     size_t link_count;
     struct accel_link links[ACCEL_LINKS_MAX];
 };
@@ -184,7 +185,7 @@ struct accel_survey {
 struct accel;
 
 struct accel_ops {
-    const char *name; /* sim, nvml, rocm, zes, dcmi */
+    const char *name; /* sim, nvml, rocm, zes, dcmi; vendor: all of these */
     bool simulated;
     /* Opens the backend.  source: the estate description of accel_sim, NULL
      * for libraries; state_dir: where it may keep files, root's own. */
@@ -258,21 +259,32 @@ struct accel_trail {
     bool pair; /* of two cards: which of them is ill is not known */
 };
 
-struct accel {
-    const struct accel_ops *ops;
-    void *state; /* the backend's own */
+/* Of whoever waits outside. */
+struct accel_watch {
     struct accel_trail *trail; /* NULL: nobody waits */
     /* Cards that are not asked: their calls do not come back. */
     const struct accel_trail *mute;
     size_t mute_count;
 };
 
+struct accel {
+    const struct accel_ops *ops;
+    void *state; /* the backend's own */
+    struct accel_watch watch;
+};
+
 extern const struct accel_ops accel_sim_ops;
 extern const struct accel_ops accel_nvml_ops;
+/* All libraries at once, each in a process of its own: accel_vendor.h. */
+extern const struct accel_ops accel_vendor_ops;
 
 /* Opens the backend with that name ("sim").  Returns 0 or -1. */
 int accel_open(struct accel *accel_out, const char *name, const char *source,
                const char *state_dir, struct error *err);
+/* The same for a worker. */
+int accel_open_watched(struct accel *accel_out, const char *name,
+                       const char *source, const char *state_dir,
+                       const struct accel_watch *watch, struct error *err);
 void accel_close(struct accel *accel);
 
 /* The calls of the table, ERROR_UNSUPPORTED where the backend has none. */

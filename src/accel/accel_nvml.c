@@ -68,12 +68,19 @@ nvml_error(struct error *err, int result, const char *call, const char *card)
 }
 
 int
-nvml_fail(struct nvml_card *card, int result, const char *call,
+nvml_fail(const struct nvml_card *card, int result, const char *call,
           struct error *err)
 {
-    if (result == NVML_GPU_IS_LOST)
-        card->lost = true;
     return nvml_error(err, result, call, card->uuid);
+}
+
+int
+nvml_end(const struct nvml *nvml, const struct nvml_card *card,
+         struct error *err)
+{
+    return nvml->lost ? error_set(err, ERROR_GONE, "%s: the card is lost",
+                                  card->uuid)
+                      : 0;
 }
 
 /* --- opening --- */
@@ -81,7 +88,7 @@ nvml_fail(struct nvml_card *card, int result, const char *call,
 static void
 load(struct nvml *nvml)
 {
-#define NVML(symbol, arguments) \
+#define NVML(symbol, arguments)                                                \
     *(void **)&nvml->fn.symbol = dlsym(nvml->library, #symbol);
 #include "accel/nvml.def"
 #undef NVML
@@ -162,9 +169,9 @@ nvml_may(const struct nvml *nvml, const char *call, const char *card)
 {
     const struct accel *accel = nvml->accel;
 
-    for (size_t i = 0; i < accel->mute_count; i++)
-        if (strcmp(accel->mute[i].card, card) == 0 &&
-            (call[0] == '\0' || strcmp(accel->mute[i].call, call) == 0))
+    for (size_t i = 0; i < accel->watch.mute_count; i++)
+        if (strcmp(accel->watch.mute[i].card, card) == 0 &&
+            (call[0] == '\0' || strcmp(accel->watch.mute[i].call, call) == 0))
             return false;
     return true;
 }
@@ -172,9 +179,9 @@ nvml_may(const struct nvml *nvml, const char *call, const char *card)
 static void
 say_card(const struct nvml *nvml, const char *key)
 {
-    if (nvml->accel->trail != NULL)
-        (void)snprintf(nvml->accel->trail->card,
-                       sizeof(nvml->accel->trail->card), "%s", key);
+    if (nvml->accel->watch.trail != NULL)
+        (void)snprintf(nvml->accel->watch.trail->card,
+                       sizeof(nvml->accel->watch.trail->card), "%s", key);
 }
 
 void
@@ -203,8 +210,8 @@ look_at(struct nvml *nvml, unsigned index, struct nvml_card *out)
     if (!nvml_may(nvml, "", key))
         return NVML_TIMEOUT;
     say_card(nvml, key);
-    result = NVML_CALL(nvml, nvmlDeviceGetHandleByIndex_v2, index,
-                       &out->device);
+    result =
+        NVML_CALL(nvml, nvmlDeviceGetHandleByIndex_v2, index, &out->device);
     if (result == NVML_SUCCESS)
         result = NVML_CALL(nvml, nvmlDeviceGetUUID, out->device, out->uuid,
                            (unsigned)sizeof(out->uuid));
@@ -228,7 +235,6 @@ keep(struct nvml *nvml, const struct nvml_card *fresh, size_t seen)
             nvml->cards[i] = *spare;
             known.device = fresh->device;
             (void)snprintf(known.pci, sizeof(known.pci), "%s", fresh->pci);
-            known.lost = false;
             *spare = known;
             return;
         }
@@ -303,6 +309,7 @@ nvml_find(struct accel *accel, const char *part, struct error *err)
         return NULL;
     }
     say_card(nvml, card->uuid);
+    nvml->lost = false;
     return card;
 }
 
@@ -351,8 +358,7 @@ describe_arch(struct nvml *nvml, const struct nvml_card *card,
     if (NVML_CALL(nvml, nvmlDeviceGetCudaComputeCapability, card->device,
                   &major_number, &minor_number) == NVML_SUCCESS)
         (void)snprintf(out->arch, sizeof(out->arch), "%s%ssm_%d%d", name,
-                       name[0] != '\0' ? " " : "", major_number,
-                       minor_number);
+                       name[0] != '\0' ? " " : "", major_number, minor_number);
 }
 
 static void
@@ -371,8 +377,8 @@ describe_texts(struct nvml *nvml, const struct nvml_card *card,
                     (unsigned)sizeof(out->serial) - 1);
     (void)NVML_CALL(nvml, nvmlDeviceGetVbiosVersion, card->device, rom,
                     (unsigned)sizeof(rom));
-    (void)NVML_CALL(nvml, nvmlDeviceGetInforomImageVersion, card->device,
-                    store, (unsigned)sizeof(store));
+    (void)NVML_CALL(nvml, nvmlDeviceGetInforomImageVersion, card->device, store,
+                    (unsigned)sizeof(store));
     (void)snprintf(out->firmware, sizeof(out->firmware), "%s%s%s", rom,
                    store[0] != '\0' ? " " : "", store);
     (void)snprintf(out->driver, sizeof(out->driver), "%s", nvml->driver);
@@ -386,9 +392,8 @@ numa_of(struct nvml *nvml, const struct nvml_card *card)
     unsigned long set[4] = { 0 };
     int32_t node = pci_numa(nvml->root, card->pci);
 
-    if (node >= 0 ||
-        NVML_CALL(nvml, nvmlDeviceGetMemoryAffinity, card->device, 4U, set,
-                  0U) != NVML_SUCCESS)
+    if (node >= 0 || NVML_CALL(nvml, nvmlDeviceGetMemoryAffinity, card->device,
+                               4U, set, 0U) != NVML_SUCCESS)
         return node;
     for (int i = 0; i < 256; i++)
         if ((set[i / 64] >> (i % 64) & 1) != 0)
@@ -397,18 +402,15 @@ numa_of(struct nvml *nvml, const struct nvml_card *card)
 }
 
 static int64_t
-memory_of(struct nvml *nvml, const struct nvml_card *card, int *result_out)
+memory_of(struct nvml *nvml, const struct nvml_card *card)
 {
-    struct nvml_memory_v2 memory = {
-        .version = NVML_WORD(struct nvml_memory_v2, 2)
-    };
+    struct nvml_memory_v2 memory = { .version =
+                                         NVML_WORD(struct nvml_memory_v2, 2) };
     struct nvml_memory old = { 0 };
 
-    *result_out = NVML_CALL(nvml, nvmlDeviceGetMemoryInfo_v2, card->device,
-                            &memory);
-    if (nvml_is_older(*result_out)) {
-        *result_out = NVML_CALL(nvml, nvmlDeviceGetMemoryInfo, card->device,
-                                &old);
+    if (nvml_is_older(NVML_CALL(nvml, nvmlDeviceGetMemoryInfo_v2, card->device,
+                                &memory))) {
+        (void)NVML_CALL(nvml, nvmlDeviceGetMemoryInfo, card->device, &old);
         memory.total = old.total;
     }
     return (int64_t)(memory.total / 1048576);
@@ -421,9 +423,8 @@ units_of(struct nvml *nvml, const struct nvml_card *card)
     unsigned best = 0;
 
     for (unsigned i = 0; i < 18; i++) {
-        struct nvml_profile_v2 profile = {
-            .version = NVML_WORD(struct nvml_profile_v2, 2)
-        };
+        struct nvml_profile_v2 profile = { .version = NVML_WORD(
+                                               struct nvml_profile_v2, 2) };
         int result = NVML_CALL(nvml, nvmlDeviceGetGpuInstanceProfileInfoV,
                                card->device, i, &profile);
 
@@ -443,21 +444,20 @@ describe(struct accel *accel, const char *uuid, struct accel_card *card_out,
     struct nvml *nvml = accel->state;
     struct nvml_card *card = nvml_find(accel, uuid, err);
     struct accel_card out = { .numa = -1, .island = -1, .vendor = "nvidia" };
-    int result = NVML_SUCCESS;
 
     if (card == NULL)
         return -1;
     (void)snprintf(out.uuid, sizeof(out.uuid), "%s", card->uuid);
     (void)snprintf(out.pci, sizeof(out.pci), "%s", card->pci);
-    out.memory_mib = memory_of(nvml, card, &result);
-    if (result == NVML_GPU_IS_LOST)
-        return nvml_fail(card, result, "nvmlDeviceGetMemoryInfo_v2", err);
+    out.memory_mib = memory_of(nvml, card);
     describe_texts(nvml, card, &out);
     describe_arch(nvml, card, &out);
     out.compute_units = units_of(nvml, card);
     out.numa = numa_of(nvml, card);
     nvml_fabric(nvml, card, &out, NULL);
     nvml_links(nvml, card, &out);
+    if (nvml_end(nvml, card, err) != 0)
+        return -1;
     *card_out = out;
     return 0;
 }
@@ -469,9 +469,7 @@ survey(struct accel *accel, struct accel_survey *out, struct error *err)
 {
     struct nvml *nvml = accel->state;
     struct nvml_confidential state = { 0 };
-    struct nvml_branch branch = {
-        .version = NVML_WORD(struct nvml_branch, 1)
-    };
+    struct nvml_branch branch = { .version = NVML_WORD(struct nvml_branch, 1) };
     unsigned excluded = 0;
     int cuda = 0;
 
@@ -491,8 +489,7 @@ survey(struct accel *accel, struct accel_survey *out, struct error *err)
     out->confidential = NVML_CALL(nvml, nvmlSystemGetConfComputeState,
                                   &state) == NVML_SUCCESS &&
                         state.feature != 0;
-    if (NVML_CALL(nvml, nvmlGetExcludedDeviceCount, &excluded) ==
-        NVML_SUCCESS)
+    if (NVML_CALL(nvml, nvmlGetExcludedDeviceCount, &excluded) == NVML_SUCCESS)
         for (unsigned i = 0; i < excluded && out->excluded < 8; i++) {
             struct nvml_excluded card = { 0 };
 

@@ -47,7 +47,7 @@ typedef struct nvml_event_set_inside *nvml_event_set;
 typedef struct nvml_gpm_sample_inside *nvml_gpm_sample;
 
 /* The word of a struct with a version: its size and, on top, the number. */
-#define NVML_WORD(type, number) \
+#define NVML_WORD(type, number)                                                \
     ((unsigned)sizeof(type) | ((unsigned)(number) << 24))
 
 #define NVML_NOT_AVAILABLE (~0ULL) /* a number that is not known */
@@ -194,8 +194,7 @@ struct nvml_placement {
     unsigned start, size;
 };
 struct nvml_profile {
-    unsigned id, p2p, slices, count, units, copy, decoders, encoders, jpeg,
-        ofa;
+    unsigned id, p2p, slices, count, units, copy, decoders, encoders, jpeg, ofa;
     unsigned long long memory_mib;
 };
 struct nvml_profile_v2 {
@@ -243,8 +242,9 @@ struct nvml_accounting {
     unsigned running, reserved[5];
 };
 
-#define NVML_SIZE(type, size) \
-    _Static_assert(sizeof(struct type) == (size), #type " has " #size " bytes")
+#define NVML_SIZE(type, size)                                                  \
+    _Static_assert(sizeof(struct type) == (size), #type " has " #size " byte"  \
+                                                                      "s")
 NVML_SIZE(nvml_branch, 84);
 NVML_SIZE(nvml_confidential, 12);
 NVML_SIZE(nvml_pci, 68);

@@ -8,12 +8,11 @@
 
 #include "accel/nvml_private.h"
 
-#define WANTED                                                             \
-    (NVML_EVENT_ECC_CORRECTED | NVML_EVENT_ECC | NVML_EVENT_XID |          \
-     NVML_EVENT_SLICES | NVML_EVENT_ECC_STORM | NVML_EVENT_RETIRED |       \
-     NVML_EVENT_RETIRE_FAILED | NVML_EVENT_POISON |                        \
-     NVML_EVENT_POISON_FATAL | NVML_EVENT_UNAVAILABLE |                    \
-     NVML_EVENT_RECOVERY)
+#define WANTED                                                                 \
+    (NVML_EVENT_ECC_CORRECTED | NVML_EVENT_ECC | NVML_EVENT_XID |              \
+     NVML_EVENT_SLICES | NVML_EVENT_ECC_STORM | NVML_EVENT_RETIRED |           \
+     NVML_EVENT_RETIRE_FAILED | NVML_EVENT_POISON | NVML_EVENT_POISON_FATAL |  \
+     NVML_EVENT_UNAVAILABLE | NVML_EVENT_RECOVERY)
 
 static const struct {
     unsigned long long bit;
@@ -95,9 +94,8 @@ translate(const struct nvml *nvml, const struct nvml_event *event,
                 .instance = event->instance == NVML_WHOLE
                                 ? -1
                                 : (int32_t)event->instance,
-                .compute = event->compute == NVML_WHOLE
-                               ? -1
-                               : (int32_t)event->compute,
+                .compute =
+                    event->compute == NVML_WHOLE ? -1 : (int32_t)event->compute,
             };
             (void)snprintf(out->uuid, sizeof(out->uuid), "%s",
                            uuid_of(nvml, event->device));

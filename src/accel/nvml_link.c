@@ -54,16 +54,23 @@ add_remote(struct nvml *nvml, struct nvml_card *card, unsigned index,
             add_lane(out, nvml->cards[i].uuid, "nvlink");
 }
 
+static void
+set_pair(struct nvml *nvml, bool pair)
+{
+    nvml->pair = pair;
+    if (nvml->accel->watch.trail != NULL)
+        nvml->accel->watch.trail->pair = pair;
+}
+
 /* The way over the bus to each other card, where no link is better.  Such a
  * call touches two cards: one that hung is not asked again, and the other
  * one is not blamed. */
 static void
 add_bus(struct nvml *nvml, struct nvml_card *card, struct accel_card *out)
 {
-    static const char call[] = "nvmlDeviceGetTopologyCommonAncestor";
-    struct accel_trail *trail = nvml->accel->trail;
+    bool ask = nvml_may(nvml, "nvmlDeviceGetP2PStatus", card->uuid);
 
-    if (!nvml_may(nvml, call, card->uuid))
+    if (!nvml_may(nvml, "nvmlDeviceGetTopologyCommonAncestor", card->uuid))
         return;
     for (size_t i = 0; i < nvml->count; i++) {
         const struct nvml_card *other = &nvml->cards[i];
@@ -73,18 +80,16 @@ add_bus(struct nvml *nvml, struct nvml_card *card, struct accel_card *out)
 
         if (other == card || out->link_count == ACCEL_LINKS_MAX)
             continue;
-        if (trail != NULL)
-            trail->pair = true;
+        set_pair(nvml, true);
         result = NVML_CALL(nvml, nvmlDeviceGetTopologyCommonAncestor,
                            card->device, other->device, &level);
         /* 0 is a way that works; other answers name what is in the way. */
-        if (result == NVML_SUCCESS &&
-            NVML_CALL(nvml, nvmlDeviceGetP2PStatus, card->device,
-                      other->device, 0U, &way) == NVML_SUCCESS &&
+        if (result == NVML_SUCCESS && ask &&
+            NVML_CALL(nvml, nvmlDeviceGetP2PStatus, card->device, other->device,
+                      0U, &way) == NVML_SUCCESS &&
             way != 0)
             level = 50;
-        if (trail != NULL)
-            trail->pair = false;
+        set_pair(nvml, false);
         if (result != NVML_SUCCESS)
             continue;
         add_lane(out, other->uuid, "pcie");
@@ -98,11 +103,9 @@ nvml_links(struct nvml *nvml, struct nvml_card *card, struct accel_card *out)
 {
     for (unsigned i = 0; i < LINKS_MAX; i++) {
         unsigned up = 0;
-        int result = NVML_CALL(nvml, nvmlDeviceGetNvLinkState, card->device,
-                               i, &up);
+        int result =
+            NVML_CALL(nvml, nvmlDeviceGetNvLinkState, card->device, i, &up);
 
-        if (result == NVML_GPU_IS_LOST)
-            card->lost = true;
         if (result != NVML_SUCCESS)
             break;
         if (up != 0)
@@ -151,18 +154,17 @@ static void
 read_fabric(struct nvml *nvml, struct nvml_card *card, struct accel_card *out,
             struct accel_reading *reading)
 {
-    struct nvml_fabric_v3 third = {
-        .version = NVML_WORD(struct nvml_fabric_v3, 3)
-    };
+    struct nvml_fabric_v3 third = { .version =
+                                        NVML_WORD(struct nvml_fabric_v3, 3) };
     struct nvml_fabric first = { 0 };
-    int result = NVML_CALL(nvml, nvmlDeviceGetGpuFabricInfoV, card->device,
-                           &third);
+    int result =
+        NVML_CALL(nvml, nvmlDeviceGetGpuFabricInfoV, card->device, &third);
 
     if (result == NVML_VERSION_MISMATCH) {
         memset(&third, 0, sizeof(third));
         third.version = NVML_WORD(struct nvml_fabric_v2, 2);
-        result = NVML_CALL(nvml, nvmlDeviceGetGpuFabricInfoV, card->device,
-                           &third);
+        result =
+            NVML_CALL(nvml, nvmlDeviceGetGpuFabricInfoV, card->device, &third);
     }
     if (result == NVML_SUCCESS) {
         put_fabric(&(struct fabric){ third.cluster, third.status, third.clique,
@@ -207,8 +209,7 @@ read_link_fields(struct nvml *nvml, struct nvml_card *card,
 }
 
 static int64_t
-errors_of(struct nvml *nvml, struct nvml_card *card, unsigned index,
-          bool *told)
+errors_of(struct nvml *nvml, struct nvml_card *card, unsigned index, bool *told)
 {
     int64_t sum = 0;
 
@@ -237,11 +238,9 @@ read_lanes(struct nvml *nvml, struct nvml_card *card,
 
     for (; links < LINKS_MAX; links++) {
         unsigned up = 0;
-        int result = NVML_CALL(nvml, nvmlDeviceGetNvLinkState, card->device,
-                               links, &up);
+        int result =
+            NVML_CALL(nvml, nvmlDeviceGetNvLinkState, card->device, links, &up);
 
-        if (result == NVML_GPU_IS_LOST)
-            card->lost = true;
         if (result != NVML_SUCCESS)
             break;
         active += up != 0;

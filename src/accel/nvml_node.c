@@ -54,10 +54,9 @@ add(struct accel_node *nodes, size_t *count, const char *name, unsigned major,
 {
     struct accel_node *node = &nodes[(*count)++];
 
-    *node = (struct accel_node){ .kind = ACCEL_DEVICE,
-                                 .major = major,
-                                 .minor = minor,
-                                 .shared = shared };
+    *node = (struct accel_node){
+        .kind = ACCEL_DEVICE, .major = major, .minor = minor, .shared = shared
+    };
     (void)snprintf(node->name, sizeof(node->name), "%s", name);
 }
 
@@ -97,8 +96,7 @@ add_slice(struct nvml *nvml, struct nvml_card *card, const char *slice,
     (void)snprintf(path, sizeof(path),
                    "/proc/driver/nvidia/capabilities/gpu%u/mig/gi%u/access",
                    minor, instance);
-    if (add_capability(nvml, path, "nvidia-instance%u", nodes, count, err) !=
-        0)
+    if (add_capability(nvml, path, "nvidia-instance%u", nodes, count, err) != 0)
         return -1;
     (void)snprintf(
         path, sizeof(path),
@@ -130,8 +128,8 @@ nvml_nodes(struct accel *accel, const char *part,
     memory = major_of(nvml, "nvidia-uvm");
     if (memory != 0)
         add(nodes, &count, "nvidia-uvm", memory, 0, true);
-    if (part[size] == '/' && add_slice(nvml, card, part + size + 1, minor,
-                                       nodes, &count, err) != 0)
+    if (part[size] == '/' &&
+        add_slice(nvml, card, part + size + 1, minor, nodes, &count, err) != 0)
         return -1;
     *count_out = count;
     return 0;

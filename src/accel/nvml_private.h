@@ -23,7 +23,6 @@ struct nvml_card {
     int64_t sample_ms;
     bool has_events;
     bool checked, broken; /* its own store: once a session, it is slow */
-    bool lost; /* a call said so */
 };
 
 struct nvml {
@@ -32,6 +31,8 @@ struct nvml {
     char *root; /* where the machine's files are, "": the usual place */
     struct nvml_functions fn;
     char driver[80];
+    bool lost; /* a call since nvml_find said so of its card */
+    bool pair; /* the call is about two cards: which is lost is not told */
     nvml_event_set events; /* NULL: not asked for yet */
     size_t count;
     struct nvml_card cards[ACCEL_CARDS_MAX];
@@ -41,35 +42,46 @@ struct nvml {
 static inline void
 nvml_enter(const struct nvml *nvml, const char *call)
 {
-    if (nvml->accel->trail != NULL)
-        (void)snprintf(nvml->accel->trail->call,
-                       sizeof(nvml->accel->trail->call), "%s", call);
+    if (nvml->accel->watch.trail != NULL)
+        (void)snprintf(nvml->accel->watch.trail->call,
+                       sizeof(nvml->accel->watch.trail->call), "%s", call);
 }
 
-#define NVML_CALL(nvml, symbol, ...)             \
-    ((nvml)->fn.symbol == NULL                   \
-         ? NVML_FUNCTION_NOT_FOUND               \
-         : (nvml_enter((nvml), #symbol), (nvml)->fn.symbol(__VA_ARGS__)))
+static inline int
+nvml_note(struct nvml *nvml, int result)
+{
+    nvml->lost = nvml->lost || (result == NVML_GPU_IS_LOST && !nvml->pair);
+    return result;
+}
 
-#define NVML_CALL0(nvml, symbol)                 \
-    ((nvml)->fn.symbol == NULL                   \
-         ? NVML_FUNCTION_NOT_FOUND               \
+/* NVML_CALL0 is for those without arguments. */
+#define NVML_CALL(nvml, symbol, ...)                                           \
+    ((nvml)->fn.symbol == NULL                                                 \
+         ? NVML_FUNCTION_NOT_FOUND                                             \
+         : (nvml_enter((nvml), #symbol),                                       \
+            nvml_note((nvml), (nvml)->fn.symbol(__VA_ARGS__))))
+#define NVML_CALL0(nvml, symbol)                                               \
+    ((nvml)->fn.symbol == NULL                                                 \
+         ? NVML_FUNCTION_NOT_FOUND                                             \
          : (nvml_enter((nvml), #symbol), (nvml)->fn.symbol()))
 
 /* An answer that sends one to an older form of the same call. */
 static inline bool
 nvml_is_older(int result)
 {
-    return result == NVML_FUNCTION_NOT_FOUND ||
-           result == NVML_NOT_SUPPORTED || result == NVML_VERSION_MISMATCH;
+    return result == NVML_FUNCTION_NOT_FOUND || result == NVML_NOT_SUPPORTED ||
+           result == NVML_VERSION_MISMATCH;
 }
 
 /* Fills err with what an answer of the library means; returns -1. */
 int nvml_error(struct error *err, int result, const char *call,
                const char *card);
-/* The same, and remembers that the card is lost. */
-int nvml_fail(struct nvml_card *card, int result, const char *call,
+int nvml_fail(const struct nvml_card *card, int result, const char *call,
               struct error *err);
+
+/* ERROR_GONE when a call since nvml_find said that the card is lost. */
+int nvml_end(const struct nvml *nvml, const struct nvml_card *card,
+             struct error *err);
 
 /* The card of "UUID" or "UUID/SLICE", by a look at all cards when it is not
  * known; the calls that follow are its own. */
@@ -101,17 +113,15 @@ int nvml_processes(struct accel *accel, const char *part,
                    struct accel_process list[ACCEL_PROCESSES_MAX],
                    size_t *count_out, struct error *err);
 int nvml_usage(struct accel *accel, const char *uuid,
-               struct accel_usage list[ACCEL_PROCESSES_MAX],
-               size_t *count_out, struct error *err);
+               struct accel_usage list[ACCEL_PROCESSES_MAX], size_t *count_out,
+               struct error *err);
 int nvml_settle(struct accel *accel, const char *uuid, struct error *err);
 
-int nvml_cut(struct accel *accel, const char *uuid, bool on,
-             struct error *err);
+int nvml_cut(struct accel *accel, const char *uuid, bool on, struct error *err);
 int nvml_slices(struct accel *accel, const char *uuid,
                 struct accel_slice list[ACCEL_SLICES_MAX], size_t *count_out,
                 struct error *err);
-int nvml_slice_create(struct accel *accel, const char *part,
-                      struct error *err);
+int nvml_slice_create(struct accel *accel, const char *part, struct error *err);
 int nvml_slice_destroy(struct accel *accel, const char *part,
                        struct error *err);
 /* The handle of a slice, for processes and memory.  "UUID" is the card's. */
@@ -123,8 +133,7 @@ int nvml_nodes(struct accel *accel, const char *part,
                struct error *err);
 /* The driver's ids of a slice: ERROR_NOT_FOUND. */
 int nvml_ids(struct nvml *nvml, struct nvml_card *card, const char *slice,
-             unsigned *instance_out, unsigned *compute_out,
-             struct error *err);
+             unsigned *instance_out, unsigned *compute_out, struct error *err);
 
 int nvml_events(struct accel *accel, int wait_ms,
                 struct accel_event list[ACCEL_EVENTS_MAX], size_t *count_out,

@@ -92,26 +92,21 @@ ask(struct nvml *nvml, nvml_device device, enum kind kind, bool newest,
 {
     switch (kind) {
     case COMPUTE:
-        return newest ? NVML_CALL(nvml,
-                                  nvmlDeviceGetComputeRunningProcesses_v3,
+        return newest ? NVML_CALL(nvml, nvmlDeviceGetComputeRunningProcesses_v3,
                                   device, count, records)
-                      : NVML_CALL(nvml,
-                                  nvmlDeviceGetComputeRunningProcesses_v2,
+                      : NVML_CALL(nvml, nvmlDeviceGetComputeRunningProcesses_v2,
                                   device, count, records);
     case GRAPHICS:
-        return newest ? NVML_CALL(nvml,
-                                  nvmlDeviceGetGraphicsRunningProcesses_v3,
-                                  device, count, records)
-                      : NVML_CALL(nvml,
-                                  nvmlDeviceGetGraphicsRunningProcesses_v2,
-                                  device, count, records);
+        return newest
+                   ? NVML_CALL(nvml, nvmlDeviceGetGraphicsRunningProcesses_v3,
+                               device, count, records)
+                   : NVML_CALL(nvml, nvmlDeviceGetGraphicsRunningProcesses_v2,
+                               device, count, records);
     case MPS:
         return newest
-                   ? NVML_CALL(nvml,
-                               nvmlDeviceGetMPSComputeRunningProcesses_v3,
+                   ? NVML_CALL(nvml, nvmlDeviceGetMPSComputeRunningProcesses_v3,
                                device, count, records)
-                   : NVML_CALL(nvml,
-                               nvmlDeviceGetMPSComputeRunningProcesses_v2,
+                   : NVML_CALL(nvml, nvmlDeviceGetMPSComputeRunningProcesses_v2,
                                device, count, records);
     case KIND_COUNT:
         break;
@@ -125,17 +120,16 @@ add_details(struct nvml *nvml, nvml_device device, enum kind kind,
             struct listing *out)
 {
     struct nvml_detail details[ACCEL_PROCESSES_MAX] = { 0 };
-    struct nvml_detail_list list = {
-        .version = NVML_WORD(struct nvml_detail_list, 1),
-        .mode = (unsigned)kind,
-        .count = ACCEL_PROCESSES_MAX,
-        .list = details
-    };
-    int result = NVML_CALL(nvml, nvmlDeviceGetRunningProcessDetailList, device,
-                           &list);
+    struct nvml_detail_list list = { .version =
+                                         NVML_WORD(struct nvml_detail_list, 1),
+                                     .mode = (unsigned)kind,
+                                     .count = ACCEL_PROCESSES_MAX,
+                                     .list = details };
+    int result =
+        NVML_CALL(nvml, nvmlDeviceGetRunningProcessDetailList, device, &list);
 
-    for (unsigned i = 0; result == NVML_SUCCESS && i < list.count &&
-                         i < ACCEL_PROCESSES_MAX;
+    for (unsigned i = 0;
+         result == NVML_SUCCESS && i < list.count && i < ACCEL_PROCESSES_MAX;
          i++)
         add(out, details[i].pid, details[i].used, details[i].instance,
             kind == MPS);
@@ -146,8 +140,8 @@ static int
 add_kind(struct nvml *nvml, nvml_device device, enum kind kind,
          struct listing *out)
 {
-    unsigned char records[ACCEL_PROCESSES_MAX *
-                          sizeof(struct nvml_process_wide)];
+    unsigned char
+        records[ACCEL_PROCESSES_MAX * sizeof(struct nvml_process_wide)];
     unsigned count = ACCEL_PROCESSES_MAX;
     int result;
 
@@ -192,7 +186,7 @@ nvml_processes(struct accel *accel, const char *part,
             return nvml_fail(card, result, calls[kind], err);
     }
     *count_out = out.count;
-    return 0;
+    return nvml_end(nvml, card, err);
 }
 
 /* --- accounting --- */
@@ -253,8 +247,7 @@ nvml_usage(struct accel *accel, const char *uuid,
         return -1;
     result = NVML_CALL(nvml, nvmlDeviceGetAccountingMode, card->device, &on);
     if (result == NVML_SUCCESS && on == 0)
-        result = NVML_CALL(nvml, nvmlDeviceSetAccountingMode, card->device,
-                           1U);
+        result = NVML_CALL(nvml, nvmlDeviceSetAccountingMode, card->device, 1U);
     if (result != NVML_SUCCESS)
         return nvml_fail(card, result, "nvmlDeviceGetAccountingMode", err);
     result = NVML_CALL(nvml, nvmlDeviceGetAccountingPids, card->device, &found,
@@ -265,7 +258,7 @@ nvml_usage(struct accel *accel, const char *uuid,
         add_usage(nvml, card, pids[i], list, &count);
     add_samples(nvml, card, list, count);
     *count_out = count;
-    return 0;
+    return nvml_end(nvml, card, err);
 }
 
 /* --- handing back --- */
@@ -310,13 +303,12 @@ nvml_settle(struct accel *accel, const char *uuid, struct error *err)
     result = NVML_CALL(nvml, nvmlDeviceClearAccountingPids, card->device);
     if (is_settled(result)) {
         call = "nvmlDeviceResetGpuLockedClocks";
-        result = NVML_CALL(nvml, nvmlDeviceResetGpuLockedClocks,
-                           card->device);
+        result = NVML_CALL(nvml, nvmlDeviceResetGpuLockedClocks, card->device);
     }
     if (is_settled(result)) {
         call = "nvmlDeviceResetMemoryLockedClocks";
-        result = NVML_CALL(nvml, nvmlDeviceResetMemoryLockedClocks,
-                           card->device);
+        result =
+            NVML_CALL(nvml, nvmlDeviceResetMemoryLockedClocks, card->device);
     }
     if (is_settled(result)) {
         call = "nvmlDeviceSetComputeMode";

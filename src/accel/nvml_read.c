@@ -24,47 +24,43 @@ put(const struct look *look, enum accel_item item, unsigned long long value)
         accel_reading_set(look->out, item, (int64_t)value);
 }
 
-/* Notes that the card is lost; true when the answer holds. */
 static bool
-is_good(const struct look *look, int result)
+is_good(int result)
 {
-    if (result == NVML_GPU_IS_LOST)
-        look->card->lost = true;
     return result == NVML_SUCCESS;
 }
 
 /* A call that answers with one number. */
-#define PUT(look, item, symbol)                                            \
-    do {                                                                   \
-        unsigned value_ = 0;                                               \
-        if (is_good((look), NVML_CALL((look)->nvml, symbol,                \
-                                      (look)->card->device, &value_)))     \
-            put((look), (item), value_);                                   \
+#define PUT(look, item, symbol)                                                \
+    do {                                                                       \
+        unsigned value_ = 0;                                                   \
+        if (is_good(NVML_CALL((look)->nvml, symbol, (look)->card->device,      \
+                              &value_)))                                       \
+            put((look), (item), value_);                                       \
     } while (0)
 
 static void
 read_memory(const struct look *look)
 {
-    struct nvml_memory_v2 memory = {
-        .version = NVML_WORD(struct nvml_memory_v2, 2)
-    };
+    struct nvml_memory_v2 memory = { .version =
+                                         NVML_WORD(struct nvml_memory_v2, 2) };
     struct nvml_memory old = { 0 };
     struct nvml_bar bar = { 0 };
     int result = NVML_CALL(look->nvml, nvmlDeviceGetMemoryInfo_v2,
                            look->card->device, &memory);
 
-    if (is_good(look, result)) {
+    if (is_good(result)) {
         put(look, ACCEL_MEMORY_TOTAL, memory.total / MIB);
         put(look, ACCEL_MEMORY_USED, memory.used / MIB);
         put(look, ACCEL_MEMORY_RESERVED, memory.reserved / MIB);
     } else if (nvml_is_older(result) &&
-               is_good(look, NVML_CALL(look->nvml, nvmlDeviceGetMemoryInfo,
-                                       look->card->device, &old))) {
+               is_good(NVML_CALL(look->nvml, nvmlDeviceGetMemoryInfo,
+                                 look->card->device, &old))) {
         put(look, ACCEL_MEMORY_TOTAL, old.total / MIB);
         put(look, ACCEL_MEMORY_USED, old.used / MIB);
     }
-    if (is_good(look, NVML_CALL(look->nvml, nvmlDeviceGetBAR1MemoryInfo,
-                                look->card->device, &bar)))
+    if (is_good(NVML_CALL(look->nvml, nvmlDeviceGetBAR1MemoryInfo,
+                          look->card->device, &bar)))
         put(look, ACCEL_BAR_USED, bar.used / MIB);
 }
 
@@ -78,7 +74,7 @@ put_metrics(const struct look *look, struct nvml_gpm_metrics *metrics)
     static const enum accel_item items[] = { ACCEL_UNITS_BUSY,
                                              ACCEL_DRAM_BUSY };
 
-    if (!is_good(look, NVML_CALL(look->nvml, nvmlGpmMetricsGet, metrics)))
+    if (!is_good(NVML_CALL(look->nvml, nvmlGpmMetricsGet, metrics)))
         return;
     for (size_t i = 0; i < 2; i++)
         if (metrics->list[i].result == NVML_SUCCESS &&
@@ -98,16 +94,14 @@ read_activity(const struct look *look)
                                         .count = 2 };
     nvml_gpm_sample fresh = NULL;
 
-    if (card->sample != NULL &&
-        clock_mono_ms() - card->sample_ms < SAMPLE_MS)
+    if (card->sample != NULL && clock_mono_ms() - card->sample_ms < SAMPLE_MS)
         return;
-    if (!is_good(look, NVML_CALL(nvml, nvmlGpmQueryDeviceSupport, card->device,
-                                 &support)) ||
+    if (!is_good(NVML_CALL(nvml, nvmlGpmQueryDeviceSupport, card->device,
+                           &support)) ||
         support.supported == 0 ||
-        !is_good(look, NVML_CALL(nvml, nvmlGpmSampleAlloc, &fresh)))
+        !is_good(NVML_CALL(nvml, nvmlGpmSampleAlloc, &fresh)))
         return;
-    if (!is_good(look, NVML_CALL(nvml, nvmlGpmSampleGet, card->device,
-                                 fresh))) {
+    if (!is_good(NVML_CALL(nvml, nvmlGpmSampleGet, card->device, fresh))) {
         (void)NVML_CALL(nvml, nvmlGpmSampleFree, fresh);
         return;
     }
@@ -128,8 +122,8 @@ read_use(const struct look *look)
 {
     struct nvml_utilization use = { 0 };
 
-    if (is_good(look, NVML_CALL(look->nvml, nvmlDeviceGetUtilizationRates,
-                                look->card->device, &use))) {
+    if (is_good(NVML_CALL(look->nvml, nvmlDeviceGetUtilizationRates,
+                          look->card->device, &use))) {
         put(look, ACCEL_BUSY, use.gpu * 10ULL);
         put(look, ACCEL_MEMORY_BUSY, use.memory * 10ULL);
     }
@@ -147,13 +141,12 @@ read_power(const struct look *look)
 
     PUT(look, ACCEL_POWER, nvmlDeviceGetPowerUsage);
     PUT(look, ACCEL_POWER_LIMIT, nvmlDeviceGetEnforcedPowerLimit);
-    if (is_good(look,
-                NVML_CALL(look->nvml, nvmlDeviceGetTotalEnergyConsumption,
+    if (is_good(NVML_CALL(look->nvml, nvmlDeviceGetTotalEnergyConsumption,
                           look->card->device, &energy)))
         put(look, ACCEL_ENERGY, energy);
-    if (is_good(look, NVML_CALL(look->nvml,
-                                nvmlDeviceGetPowerManagementLimitConstraints,
-                                look->card->device, &least, &most))) {
+    if (is_good(NVML_CALL(look->nvml,
+                          nvmlDeviceGetPowerManagementLimitConstraints,
+                          look->card->device, &least, &most))) {
         put(look, ACCEL_POWER_MIN, least);
         put(look, ACCEL_POWER_MAX, most);
     }
@@ -163,29 +156,25 @@ read_power(const struct look *look)
 static void
 read_heat(const struct look *look)
 {
-    struct nvml_temperature now = {
-        .version = NVML_WORD(struct nvml_temperature, 1)
-    };
-    struct nvml_margin margin = {
-        .version = NVML_WORD(struct nvml_margin, 1)
-    };
+    struct nvml_temperature now = { .version =
+                                        NVML_WORD(struct nvml_temperature, 1) };
+    struct nvml_margin margin = { .version = NVML_WORD(struct nvml_margin, 1) };
     unsigned value = 0;
     int result = NVML_CALL(look->nvml, nvmlDeviceGetTemperatureV,
                            look->card->device, &now);
 
-    if (is_good(look, result))
+    if (is_good(result))
         accel_reading_set(look->out, ACCEL_TEMPERATURE, now.celsius);
     else if (nvml_is_older(result) &&
-             is_good(look, NVML_CALL(look->nvml, nvmlDeviceGetTemperature,
-                                     look->card->device, 0U, &value)))
+             is_good(NVML_CALL(look->nvml, nvmlDeviceGetTemperature,
+                               look->card->device, 0U, &value)))
         put(look, ACCEL_TEMPERATURE, value);
     result = NVML_CALL(look->nvml, nvmlDeviceGetMarginTemperature,
                        look->card->device, &margin);
-    if (is_good(look, result))
+    if (is_good(result))
         accel_reading_set(look->out, ACCEL_MARGIN, margin.celsius);
     else if (nvml_is_older(result) &&
-             is_good(look,
-                     NVML_CALL(look->nvml, nvmlDeviceGetTemperatureThreshold,
+             is_good(NVML_CALL(look->nvml, nvmlDeviceGetTemperatureThreshold,
                                look->card->device, 1U, &value)))
         put(look, ACCEL_SLOWDOWN, value);
 }
@@ -199,16 +188,16 @@ read_clocks(const struct look *look)
                            look->card->device, &reasons);
 
     if (nvml_is_older(result))
-        result = NVML_CALL(look->nvml,
-                           nvmlDeviceGetCurrentClocksThrottleReasons,
-                           look->card->device, &reasons);
-    if (is_good(look, result))
+        result =
+            NVML_CALL(look->nvml, nvmlDeviceGetCurrentClocksThrottleReasons,
+                      look->card->device, &reasons);
+    if (is_good(result))
         put(look, ACCEL_CLOCK_REASONS, reasons);
-    if (is_good(look, NVML_CALL(look->nvml, nvmlDeviceGetClockInfo,
-                                look->card->device, 1U, &value)))
+    if (is_good(NVML_CALL(look->nvml, nvmlDeviceGetClockInfo,
+                          look->card->device, 1U, &value)))
         put(look, ACCEL_CLOCK, value);
-    if (is_good(look, NVML_CALL(look->nvml, nvmlDeviceGetClockInfo,
-                                look->card->device, 2U, &value)))
+    if (is_good(NVML_CALL(look->nvml, nvmlDeviceGetClockInfo,
+                          look->card->device, 2U, &value)))
         put(look, ACCEL_CLOCK_MEMORY, value);
 }
 
@@ -219,9 +208,9 @@ value_of(const struct nvml_field *field)
 {
     switch ((enum nvml_value_type)field->type) {
     case NVML_DOUBLE:
-        return field->value.number < 0 ? NVML_NOT_AVAILABLE
-                                       : (unsigned long long)
-                                             field->value.number;
+        return field->value.number < 0
+                   ? NVML_NOT_AVAILABLE
+                   : (unsigned long long)field->value.number;
     case NVML_UINT:
         return field->value.uint;
     case NVML_ULONG:
@@ -266,11 +255,11 @@ nvml_read_fields(struct nvml *nvml, struct nvml_card *card,
         list[i].id = fields[i].id;
         list[i].result = NVML_NOT_SUPPORTED;
     }
-    if (!is_good(&look, NVML_CALL(nvml, nvmlDeviceGetFieldValues, card->device,
-                                  (int)FIELD_COUNT, list)))
+    if (!is_good(NVML_CALL(nvml, nvmlDeviceGetFieldValues, card->device,
+                           (int)FIELD_COUNT, list)))
         return;
     for (size_t i = 0; i < FIELD_COUNT; i++)
-        if (is_good(&look, list[i].result))
+        if (is_good(nvml_note(nvml, list[i].result)))
             put(&look, fields[i].item, value_of(&list[i]));
 }
 
@@ -282,8 +271,8 @@ read_count(const struct look *look, enum accel_item item, unsigned kind,
 {
     unsigned long long count = 0;
 
-    if (is_good(look, NVML_CALL(look->nvml, nvmlDeviceGetTotalEccErrors,
-                                look->card->device, kind, counter, &count)))
+    if (is_good(NVML_CALL(look->nvml, nvmlDeviceGetTotalEccErrors,
+                          look->card->device, kind, counter, &count)))
         put(look, item, count);
 }
 
@@ -292,9 +281,8 @@ read_place(const struct look *look, enum accel_item item, unsigned location)
 {
     unsigned long long count = 0;
 
-    if (is_good(look, NVML_CALL(look->nvml, nvmlDeviceGetMemoryErrorCounter,
-                                look->card->device, 1U, 0U, location,
-                                &count)))
+    if (is_good(NVML_CALL(look->nvml, nvmlDeviceGetMemoryErrorCounter,
+                          look->card->device, 1U, 0U, location, &count)))
         put(look, item, count);
 }
 
@@ -305,8 +293,8 @@ read_ecc(const struct look *look)
     unsigned current = 0;
     unsigned pending = 0;
 
-    if (is_good(look, NVML_CALL(look->nvml, nvmlDeviceGetEccMode,
-                                look->card->device, &current, &pending))) {
+    if (is_good(NVML_CALL(look->nvml, nvmlDeviceGetEccMode, look->card->device,
+                          &current, &pending))) {
         put(look, ACCEL_ECC, current);
         put(look, ACCEL_ECC_PENDING, pending);
     }
@@ -316,8 +304,8 @@ read_ecc(const struct look *look)
     read_count(look, ACCEL_ECC_UNCORRECTED_LIFE, 1, 1);
     read_place(look, ACCEL_ECC_DRAM, 2);
     read_place(look, ACCEL_ECC_SRAM, 7);
-    if (is_good(look, NVML_CALL(look->nvml, nvmlDeviceGetSramEccErrorStatus,
-                                look->card->device, &sram)))
+    if (is_good(NVML_CALL(look->nvml, nvmlDeviceGetSramEccErrorStatus,
+                          look->card->device, &sram)))
         put(look, ACCEL_SRAM_EXCEEDED, sram.exceeded != 0);
 }
 
@@ -333,9 +321,9 @@ read_pages(const struct look *look)
         unsigned long long times[64];
         unsigned count = 64;
 
-        if (!is_good(look, NVML_CALL(look->nvml, nvmlDeviceGetRetiredPages_v2,
-                                     look->card->device, cause, &count,
-                                     addresses, times)))
+        if (!is_good(NVML_CALL(look->nvml, nvmlDeviceGetRetiredPages_v2,
+                               look->card->device, cause, &count, addresses,
+                               times)))
             continue;
         told = true;
         total += count;
@@ -352,20 +340,20 @@ read_rows(const struct look *look)
 {
     struct nvml_rows rows = { 0 };
     unsigned corrected = 0, uncorrected = 0, pending = 0, failed = 0;
-    bool banks = is_good(
-        look, NVML_CALL(look->nvml, nvmlDeviceGetRowRemapperHistogram,
-                        look->card->device, &rows));
+    bool banks =
+        is_good(NVML_CALL(look->nvml, nvmlDeviceGetRowRemapperHistogram,
+                          look->card->device, &rows));
 
-    if (banks && rows.max + rows.high + rows.partial + rows.low + rows.none ==
-                     0)
+    if (banks &&
+        rows.max + rows.high + rows.partial + rows.low + rows.none == 0)
         return;
     if (banks) {
         put(look, ACCEL_BANKS_SPENT, rows.none);
         put(look, ACCEL_BANKS_LOW, rows.low);
     }
-    if (!is_good(look, NVML_CALL(look->nvml, nvmlDeviceGetRemappedRows,
-                                 look->card->device, &corrected, &uncorrected,
-                                 &pending, &failed)))
+    if (!is_good(NVML_CALL(look->nvml, nvmlDeviceGetRemappedRows,
+                           look->card->device, &corrected, &uncorrected,
+                           &pending, &failed)))
         return;
     put(look, ACCEL_REMAPPED_CORRECTED, corrected);
     put(look, ACCEL_REMAPPED_UNCORRECTED, uncorrected);
@@ -377,18 +365,14 @@ static void
 read_repair(const struct look *look)
 {
     struct nvml_unrepairable memory = { 0 };
-    struct nvml_repair repair = {
-        .version = NVML_WORD(struct nvml_repair, 1)
-    };
+    struct nvml_repair repair = { .version = NVML_WORD(struct nvml_repair, 1) };
 
-    if (is_good(look,
-                NVML_CALL(look->nvml, nvmlDeviceGetUnrepairableMemoryFlag_v1,
+    if (is_good(NVML_CALL(look->nvml, nvmlDeviceGetUnrepairableMemoryFlag_v1,
                           look->card->device, &memory)))
         put(look, ACCEL_UNREPAIRABLE, memory.flag != 0);
-    if (is_good(look, NVML_CALL(look->nvml, nvmlDeviceGetRepairStatus,
-                                look->card->device, &repair)))
-        put(look, ACCEL_REPAIR_PENDING,
-            repair.channel != 0 || repair.tpc != 0);
+    if (is_good(NVML_CALL(look->nvml, nvmlDeviceGetRepairStatus,
+                          look->card->device, &repair)))
+        put(look, ACCEL_REPAIR_PENDING, repair.channel != 0 || repair.tpc != 0);
 }
 
 /* --- the rest --- */
@@ -406,22 +390,21 @@ read_bus(const struct look *look)
 static void
 read_modes(const struct look *look)
 {
-    struct nvml_platform place = {
-        .version = NVML_WORD(struct nvml_platform, 2)
-    };
+    struct nvml_platform place = { .version =
+                                       NVML_WORD(struct nvml_platform, 2) };
     unsigned current = 0;
     unsigned other = 0;
 
-    if (is_good(look, NVML_CALL(look->nvml, nvmlDeviceGetMigMode,
-                                look->card->device, &current, &other))) {
+    if (is_good(NVML_CALL(look->nvml, nvmlDeviceGetMigMode, look->card->device,
+                          &current, &other))) {
         put(look, ACCEL_SLICED, current);
         put(look, ACCEL_SLICED_PENDING, other);
     }
-    if (is_good(look, NVML_CALL(look->nvml, nvmlDeviceGetGspFirmwareMode,
-                                look->card->device, &current, &other)))
+    if (is_good(NVML_CALL(look->nvml, nvmlDeviceGetGspFirmwareMode,
+                          look->card->device, &current, &other)))
         put(look, ACCEL_FIRMWARE_OWN, current != 0);
-    if (is_good(look, NVML_CALL(look->nvml, nvmlDeviceGetPlatformInfo,
-                                look->card->device, &place))) {
+    if (is_good(NVML_CALL(look->nvml, nvmlDeviceGetPlatformInfo,
+                          look->card->device, &place))) {
         put(look, ACCEL_MODULE, place.module);
         put(look, ACCEL_SLOT, place.slot);
     } else
@@ -449,7 +432,6 @@ nvml_read(struct accel *accel, const char *uuid,
     accel_reading_clear(reading_out);
     if (card == NULL)
         return -1;
-    card->lost = false;
     read_memory(&look);
     read_use(&look);
     read_power(&look);
@@ -463,9 +445,7 @@ nvml_read(struct accel *accel, const char *uuid,
     read_bus(&look);
     read_modes(&look);
     read_links(&look);
-    if (card->lost)
-        return error_set(err, ERROR_GONE, "%s: the card is lost", card->uuid);
-    return 0;
+    return nvml_end(look.nvml, card, err);
 }
 
 /* The store on the card is checked once: it is slow. */
@@ -507,7 +487,11 @@ nvml_health(struct accel *accel, const char *uuid,
     if (card == NULL)
         return -1;
     check_store(nvml, card, state_out);
-    if (!pci_is_there(nvml->root, card->pci)) {
+    if (nvml->lost) {
+        state_out->health = ACCEL_FAILED;
+        (void)snprintf(state_out->reason, sizeof(state_out->reason),
+                       "the card is lost");
+    } else if (!pci_is_there(nvml->root, card->pci)) {
         state_out->health = ACCEL_FAILED;
         (void)snprintf(state_out->reason, sizeof(state_out->reason),
                        "its slot %s on the bus is empty", card->pci);

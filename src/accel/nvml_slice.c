@@ -35,9 +35,8 @@ static int
 profile_at(struct nvml *nvml, const struct nvml_card *card, unsigned selector,
            struct profile *out)
 {
-    struct nvml_profile_v2 named = {
-        .version = NVML_WORD(struct nvml_profile_v2, 2)
-    };
+    struct nvml_profile_v2 named = { .version =
+                                         NVML_WORD(struct nvml_profile_v2, 2) };
     struct nvml_profile plain = { 0 };
     int result = NVML_CALL(nvml, nvmlDeviceGetGpuInstanceProfileInfoV,
                            card->device, selector, &named);
@@ -167,8 +166,7 @@ handle_of(struct nvml *nvml, const struct nvml_card *card, unsigned instance,
 {
     unsigned count = 0;
 
-    (void)NVML_CALL(nvml, nvmlDeviceGetMaxMigDeviceCount, card->device,
-                    &count);
+    (void)NVML_CALL(nvml, nvmlDeviceGetMaxMigDeviceCount, card->device, &count);
     for (unsigned i = 0; i < count && i < ACCEL_SLICES_MAX; i++) {
         nvml_device device = NULL;
         unsigned id = NVML_WHOLE;
@@ -200,9 +198,11 @@ nvml_part(struct nvml *nvml, struct nvml_card *card, const char *part,
         return 0;
     if (each_instance(nvml, card, match, &seek, err) != 0)
         return -1;
-    *device_out = seek.instance == NULL ? NULL
-                                        : handle_of(nvml, card, seek.info.id,
-                                                    &compute);
+    *device_out = seek.instance == NULL
+                      ? NULL
+                      : handle_of(nvml, card, seek.info.id, &compute);
+    if (nvml_end(nvml, card, err) != 0)
+        return -1;
     if (*device_out == NULL)
         return error_set(err, ERROR_NOT_FOUND, "there is no slice %.100s",
                          part);
@@ -233,8 +233,8 @@ struct slices {
 };
 
 static int
-add_slice(void *context, const struct profile *profile,
-          nvml_instance instance, const struct nvml_instance_info *info)
+add_slice(void *context, const struct profile *profile, nvml_instance instance,
+          const struct nvml_instance_info *info)
 {
     struct slices *out = context;
     struct accel_slice *slice = &out->list[out->count];
@@ -249,18 +249,17 @@ add_slice(void *context, const struct profile *profile,
     *slice = (struct accel_slice){ .instance = (int32_t)info->id,
                                    .compute = -1,
                                    .compute_units = (int32_t)profile->units,
-                                   .memory_mib =
-                                       (int64_t)profile->memory_mib };
-    (void)snprintf(slice->name, sizeof(slice->name), "%.30s@%u",
-                   profile->name, info->placement.start);
+                                   .memory_mib = (int64_t)profile->memory_mib };
+    (void)snprintf(slice->name, sizeof(slice->name), "%.30s@%u", profile->name,
+                   info->placement.start);
     device = handle_of(out->nvml, out->card, info->id, &compute);
     if (device == NULL)
         return 0;
     slice->compute = compute == NVML_WHOLE ? -1 : (int32_t)compute;
     (void)NVML_CALL(out->nvml, nvmlDeviceGetUUID, device, slice->uuid,
                     (unsigned)sizeof(slice->uuid));
-    if (NVML_CALL(out->nvml, nvmlDeviceGetAttributes_v2, device,
-                  &attributes) == NVML_SUCCESS) {
+    if (NVML_CALL(out->nvml, nvmlDeviceGetAttributes_v2, device, &attributes) ==
+        NVML_SUCCESS) {
         slice->compute_units = (int32_t)attributes.units;
         slice->memory_mib = (int64_t)attributes.memory_mib;
     }
@@ -276,11 +275,10 @@ nvml_slices(struct accel *accel, const char *uuid,
     struct nvml_card *card = nvml_find(accel, uuid, err);
     struct slices slices = { .nvml = nvml, .card = card, .list = list };
 
-    if (card == NULL ||
-        each_instance(nvml, card, add_slice, &slices, err) != 0)
+    if (card == NULL || each_instance(nvml, card, add_slice, &slices, err) != 0)
         return -1;
     *count_out = slices.count;
-    return 0;
+    return nvml_end(nvml, card, err);
 }
 
 /* --- cutting --- */
@@ -299,8 +297,8 @@ nvml_cut(struct accel *accel, const char *uuid, bool on, struct error *err)
 
     if (card == NULL)
         return -1;
-    result = NVML_CALL(nvml, nvmlDeviceGetMigMode, card->device, &current,
-                       &pending);
+    result =
+        NVML_CALL(nvml, nvmlDeviceGetMigMode, card->device, &current, &pending);
     if (result != NVML_SUCCESS)
         return nvml_fail(card, result, "nvmlDeviceGetMigMode", err);
     if ((current != 0) == on && current == pending)
@@ -339,15 +337,14 @@ find_placement(struct nvml *nvml, struct nvml_card *card,
             return 0;
         }
     return error_set(err, ERROR_NOT_FOUND,
-                     "a slice %s of card %s cannot start at %u",
-                     profile->name, card->uuid, start);
+                     "a slice %s of card %s cannot start at %u", profile->name,
+                     card->uuid, start);
 }
 
 /* The compute profile that is the whole instance. */
 static int
-make_compute(struct nvml *nvml, struct nvml_card *card,
-             nvml_instance instance, const struct profile *profile,
-             struct error *err)
+make_compute(struct nvml *nvml, struct nvml_card *card, nvml_instance instance,
+             const struct profile *profile, struct error *err)
 {
     int result = NVML_NOT_SUPPORTED;
 
@@ -361,14 +358,15 @@ make_compute(struct nvml *nvml, struct nvml_card *card,
                       instance, i, 0U, &compute) != NVML_SUCCESS ||
             compute.slices != profile->slices)
             continue;
-        result = NVML_CALL(nvml, nvmlGpuInstanceCreateComputeInstance,
-                           instance, compute.id, &made);
+        result = NVML_CALL(nvml, nvmlGpuInstanceCreateComputeInstance, instance,
+                           compute.id, &made);
         if (result == NVML_SUCCESS)
             return 0;
         break;
     }
-    return nvml_fail(card, result, "nvmlGpuInstanceCreateComputeInstance",
-                     err);
+    if (nvml_end(nvml, card, err) != 0)
+        return -1;
+    return nvml_fail(card, result, "nvmlGpuInstanceCreateComputeInstance", err);
 }
 
 /* Compute instances first; they are found at whatever profile they have. */
@@ -391,8 +389,8 @@ destroy(struct nvml *nvml, struct nvml_card *card, nvml_instance instance,
         result = NVML_CALL(nvml, nvmlGpuInstanceGetComputeInstances, instance,
                            compute.id, list, &count);
         if (result != NVML_SUCCESS)
-            return nvml_fail(card, result,
-                             "nvmlGpuInstanceGetComputeInstances", err);
+            return nvml_fail(card, result, "nvmlGpuInstanceGetComputeInstances",
+                             err);
         for (unsigned j = 0; j < count && j < ACCEL_SLICES_MAX; j++) {
             result = NVML_CALL(nvml, nvmlComputeInstanceDestroy, list[j]);
             if (result != NVML_SUCCESS)
@@ -416,14 +414,14 @@ create(struct nvml *nvml, struct nvml_card *card, const char *name,
     nvml_instance instance = NULL;
     struct error ignored;
     char *end;
-    unsigned long start = strtoul(name[size] == '@' ? name + size + 1 : "x",
-                                  &end, 10);
+    unsigned long start =
+        strtoul(name[size] == '@' ? name + size + 1 : "x", &end, 10);
     int result;
 
     if (name[size] != '@' || *end != '\0' || end == name + size + 1 ||
         start > 64)
-        return error_set(err, ERROR_INVALID,
-                         "\"%.40s\" is not PROFILE@START", name);
+        return error_set(err, ERROR_INVALID, "\"%.40s\" is not PROFILE@START",
+                         name);
     if (find_profile(nvml, card, name, size, &profile, err) != 0 ||
         find_placement(nvml, card, &profile, (unsigned)start, &placement,
                        err) != 0)
@@ -465,11 +463,9 @@ nvml_slice_create(struct accel *accel, const char *part, struct error *err)
     if (seek.name[0] == '\0')
         return error_set(err, ERROR_INVALID, "%.100s is no slice", part);
     if (!is_cut(nvml, card))
-        return error_set(err, ERROR_CONFLICT, "card %s is not cut",
-                         card->uuid);
+        return error_set(err, ERROR_CONFLICT, "card %s is not cut", card->uuid);
     if (each_instance(nvml, card, match, &seek, err) != 0 ||
-        (seek.instance != NULL &&
-         destroy(nvml, card, seek.instance, err) != 0))
+        (seek.instance != NULL && destroy(nvml, card, seek.instance, err) != 0))
         return -1;
     return create(nvml, card, seek.name, err);
 }
@@ -488,6 +484,5 @@ nvml_slice_destroy(struct accel *accel, const char *part, struct error *err)
         return error_set(err, ERROR_INVALID, "%.100s is no slice", part);
     if (each_instance(nvml, card, match, &seek, err) != 0)
         return -1;
-    return seek.instance == NULL ? 0
-                                 : destroy(nvml, card, seek.instance, err);
+    return seek.instance == NULL ? 0 : destroy(nvml, card, seek.instance, err);
 }

@@ -49,8 +49,7 @@ accel_reading_is(const struct accel_reading *reading, enum accel_item item)
 /* --- the verdict of the card's own flags --- */
 
 static void
-verdict(struct accel_state *state, enum accel_health health,
-        const char *reason)
+verdict(struct accel_state *state, enum accel_health health, const char *reason)
 {
     if (state->health != ACCEL_HEALTHY)
         return;

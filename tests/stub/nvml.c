@@ -166,8 +166,7 @@ nvmlGetExcludedDeviceInfoByIndex(unsigned index, struct nvml_excluded *out)
     if (index != 0)
         return NVML_INVALID_ARGUMENT;
     (void)text(out->uuid, sizeof(out->uuid), "GPU-excluded");
-    return text(out->pci.address, sizeof(out->pci.address),
-                "00000000:E1:00.0");
+    return text(out->pci.address, sizeof(out->pci.address), "00000000:E1:00.0");
 }
 
 int
@@ -217,13 +216,13 @@ nvmlDeviceGetMinorNumber(nvml_device device, unsigned *out)
 }
 
 /* One number that is the same for every card. */
-#define CONSTANT(symbol, value)                   \
-    int symbol(nvml_device device, unsigned *out) \
-    {                                             \
-        ENTER_CARD(symbol, device);               \
-        NEED(out);                                \
-        *out = (value);                           \
-        return NVML_SUCCESS;                      \
+#define CONSTANT(symbol, value)                                                \
+    int symbol(nvml_device device, unsigned *out)                              \
+    {                                                                          \
+        ENTER_CARD(symbol, device);                                            \
+        NEED(out);                                                             \
+        *out = (value);                                                        \
+        return NVML_SUCCESS;                                                   \
     }
 CONSTANT(nvmlDeviceGetModuleId, 3)
 CONSTANT(nvmlDeviceGetArchitecture, card->architecture)
@@ -418,8 +417,7 @@ nvmlGpmSampleFree(nvml_gpm_sample sample)
 /* --- power, heat, clocks --- */
 
 int
-nvmlDeviceGetTotalEnergyConsumption(nvml_device device,
-                                    unsigned long long *out)
+nvmlDeviceGetTotalEnergyConsumption(nvml_device device, unsigned long long *out)
 {
     ENTER_CARD(nvmlDeviceGetTotalEnergyConsumption, device);
     NEED(out);
@@ -492,13 +490,13 @@ nvmlDeviceGetMarginTemperature(nvml_device device, struct nvml_margin *out)
     return NVML_SUCCESS;
 }
 
-#define REASONS(symbol)                                      \
-    int symbol(nvml_device device, unsigned long long *out)  \
-    {                                                        \
-        ENTER_CARD(symbol, device);                          \
-        NEED(out);                                           \
-        *out = card->clock_reasons;                          \
-        return NVML_SUCCESS;                                 \
+#define REASONS(symbol)                                                        \
+    int symbol(nvml_device device, unsigned long long *out)                    \
+    {                                                                          \
+        ENTER_CARD(symbol, device);                                            \
+        NEED(out);                                                             \
+        *out = card->clock_reasons;                                            \
+        return NVML_SUCCESS;                                                   \
     }
 REASONS(nvmlDeviceGetCurrentClocksEventReasons)
 REASONS(nvmlDeviceGetCurrentClocksThrottleReasons)
@@ -514,11 +512,11 @@ nvmlDeviceGetClockInfo(nvml_device device, unsigned kind, unsigned *out)
     return NVML_SUCCESS;
 }
 
-#define ACTION(symbol)             \
-    int symbol(nvml_device device) \
-    {                              \
-        ENTER_CARD(symbol, device);\
-        return NVML_SUCCESS;       \
+#define ACTION(symbol)                                                         \
+    int symbol(nvml_device device)                                             \
+    {                                                                          \
+        ENTER_CARD(symbol, device);                                            \
+        return NVML_SUCCESS;                                                   \
     }
 ACTION(nvmlDeviceResetGpuLockedClocks)
 ACTION(nvmlDeviceResetMemoryLockedClocks)

@@ -22,8 +22,8 @@ nvmlDeviceGetEccMode(nvml_device device, unsigned *now, unsigned *pending)
 }
 
 int
-nvmlDeviceGetTotalEccErrors(nvml_device device, unsigned kind,
-                            unsigned counter, unsigned long long *out)
+nvmlDeviceGetTotalEccErrors(nvml_device device, unsigned kind, unsigned counter,
+                            unsigned long long *out)
 {
     ENTER_CARD(nvmlDeviceGetTotalEccErrors, device);
     NEED(out);
@@ -245,11 +245,11 @@ nvmlEventSetFree(nvml_event_set events)
 
 /* --- links --- */
 
-#define ENTER_LINK(symbol, device, link)         \
-    ENTER_CARD(symbol, device);                  \
-    if ((link) >= 18)                            \
-        return NVML_INVALID_ARGUMENT;            \
-    if (card->links[0] == -1)                    \
+#define ENTER_LINK(symbol, device, link)                                       \
+    ENTER_CARD(symbol, device);                                                \
+    if ((link) >= 18)                                                          \
+        return NVML_INVALID_ARGUMENT;                                          \
+    if (card->links[0] == -1)                                                  \
     return NVML_NOT_SUPPORTED
 
 int

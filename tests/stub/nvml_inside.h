@@ -32,34 +32,34 @@ int stub_enter(enum stub_symbol symbol, int card);
 /* The number of a card, -1 when the handle is no card's. */
 int stub_card_of(const struct nvml_device_inside *device);
 
-#define ENTER(symbol, card_number)                                     \
-    do {                                                               \
-        int answer_ = stub_enter(STUB_##symbol, (card_number));        \
-        if (answer_ != 0)                                              \
-            return answer_;                                            \
-        if (!stub_ready)                                               \
-            return NVML_UNINITIALIZED;                                 \
+#define ENTER(symbol, card_number)                                             \
+    do {                                                                       \
+        int answer_ = stub_enter(STUB_##symbol, (card_number));                \
+        if (answer_ != 0)                                                      \
+            return answer_;                                                    \
+        if (!stub_ready)                                                       \
+            return NVML_UNINITIALIZED;                                         \
     } while (0)
 
 /* For a call on a card: `card` is it. */
-#define ENTER_CARD(symbol, device)                                     \
-    struct stub_card *card;                                            \
-    int number = stub_card_of(device);                                 \
-    ENTER(symbol, number);                                             \
-    if (number < 0)                                                    \
-        return NVML_INVALID_ARGUMENT;                                  \
-    card = &stub_world->cards[number];                                 \
+#define ENTER_CARD(symbol, device)                                             \
+    struct stub_card *card;                                                    \
+    int number = stub_card_of(device);                                         \
+    ENTER(symbol, number);                                                     \
+    if (number < 0)                                                            \
+        return NVML_INVALID_ARGUMENT;                                          \
+    card = &stub_world->cards[number];                                         \
     (void)card
 
-#define NEED(pointer)                    \
-    if ((pointer) == NULL)               \
+#define NEED(pointer)                                                          \
+    if ((pointer) == NULL)                                                     \
     return NVML_INVALID_ARGUMENT
 
 /* A struct's word has to be one that the library knows. */
-#define NEED_WORD(value, known)               \
-    if ((value) != (known)) {                 \
-        stub_world->refused_words++;          \
-        return NVML_VERSION_MISMATCH;         \
+#define NEED_WORD(value, known)                                                \
+    if ((value) != (known)) {                                                  \
+        stub_world->refused_words++;                                           \
+        return NVML_VERSION_MISMATCH;                                          \
     }
 
 /* Before each definition: nobody else has a prototype of it. */

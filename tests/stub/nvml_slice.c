@@ -132,8 +132,8 @@ nvmlDeviceGetGpuInstancePossiblePlacements_v2(nvml_device device, unsigned id,
     for (unsigned start = 0; start < 8; start++)
         if ((profiles[at].starts >> start & 1) != 0) {
             if (out != NULL && found < *count)
-                out[found] = (struct nvml_placement){ start,
-                                                      profiles[at].size };
+                out[found] =
+                    (struct nvml_placement){ start, profiles[at].size };
             found++;
         }
     *count = found;
@@ -206,14 +206,14 @@ nvmlDeviceGetGpuInstances(nvml_device device, unsigned id, nvml_instance *out,
 }
 
 /* For a call on an instance: `card`, `slice`. */
-#define ENTER_INSTANCE(symbol, instance)                        \
-    struct stub_card *card;                                     \
-    struct stub_slice *slice;                                   \
-    ENTER(symbol, (instance) != NULL ? (instance)->card : -1);  \
-    NEED(instance);                                             \
-    card = &stub_world->cards[(instance)->card];                \
-    slice = &card->slices[(instance)->slice];                   \
-    if (!slice->there)                                          \
+#define ENTER_INSTANCE(symbol, instance)                                       \
+    struct stub_card *card;                                                    \
+    struct stub_slice *slice;                                                  \
+    ENTER(symbol, (instance) != NULL ? (instance)->card : -1);                 \
+    NEED(instance);                                                            \
+    card = &stub_world->cards[(instance)->card];                               \
+    slice = &card->slices[(instance)->slice];                                  \
+    if (!slice->there)                                                         \
     return NVML_INVALID_ARGUMENT
 
 int
@@ -338,9 +338,9 @@ nvmlDeviceGetMigDeviceHandleByIndex(nvml_device device, unsigned index,
     return NVML_SUCCESS;
 }
 
-#define ENTER_SLICE(symbol, device)      \
-    ENTER_CARD(symbol, device);          \
-    if ((device)->slice < 0)             \
+#define ENTER_SLICE(symbol, device)                                            \
+    ENTER_CARD(symbol, device);                                                \
+    if ((device)->slice < 0)                                                   \
     return NVML_INVALID_ARGUMENT
 
 int
@@ -414,11 +414,11 @@ processes(const struct stub_card *card, nvml_device device, unsigned kind,
     return found > room ? NVML_INSUFFICIENT_SIZE : NVML_SUCCESS;
 }
 
-#define PROCESSES(symbol, kind, size)                                      \
-    int symbol(nvml_device device, unsigned *count, void *out)             \
-    {                                                                      \
-        ENTER_CARD(symbol, device);                                        \
-        return processes(card, device, (kind), count, out, (size));        \
+#define PROCESSES(symbol, kind, size)                                          \
+    int symbol(nvml_device device, unsigned *count, void *out)                 \
+    {                                                                          \
+        ENTER_CARD(symbol, device);                                            \
+        return processes(card, device, (kind), count, out, (size));            \
     }
 #define NEWEST (stub_world->wide ? 32U : 24U)
 PROCESSES(nvmlDeviceGetComputeRunningProcesses_v3, 0, NEWEST)
@@ -473,12 +473,12 @@ nvmlDeviceGetAccountingStats(nvml_device device, unsigned pid,
     NEED(out);
     for (uint32_t i = 0; i < card->account_count; i++)
         if (card->accounts[i].pid == pid) {
-            *out = (struct nvml_accounting){
-                .gpu = card->accounts[i].percent,
-                .memory_peak = card->accounts[i].peak,
-                .time_ms = card->accounts[i].time_ms,
-                .running = card->accounts[i].running
-            };
+            *out =
+                (struct nvml_accounting){ .gpu = card->accounts[i].percent,
+                                          .memory_peak = card->accounts[i].peak,
+                                          .time_ms = card->accounts[i].time_ms,
+                                          .running =
+                                              card->accounts[i].running };
             return NVML_SUCCESS;
         }
     return NVML_NOT_FOUND;

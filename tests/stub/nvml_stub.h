@@ -84,15 +84,15 @@ struct stub_world {
     uint32_t card_count;
     struct stub_card cards[STUB_CARDS];
     char driver[80];
-    uint32_t wide;    /* the v3 process list has 32 bytes a record */
-    uint32_t fabric;  /* newest form that is known: 2 or 3 */
+    uint32_t wide;          /* the v3 process list has 32 bytes a record */
+    uint32_t fabric;        /* newest form that is known: 2 or 3 */
     uint32_t profile_words; /* 0: the library knows no named profiles */
     uint32_t event_count;
     struct stub_event events[64];
     uint32_t fault_count;
     struct {
         uint32_t symbol;
-        int32_t card; /* STUB_ALL */
+        int32_t card;   /* STUB_ALL */
         int32_t answer; /* STUB_HANG */
     } faults[STUB_FAULTS];
     uint32_t calls[STUB_SYMBOL_COUNT];
@@ -127,8 +127,7 @@ stub_fill(struct stub_world *world, uint32_t count)
 
         (void)snprintf(card->uuid, sizeof(card->uuid),
                        "GPU-%08u-aaaa-bbbb-cccc-0123456789ab", i);
-        (void)snprintf(card->name, sizeof(card->name),
-                       "NVIDIA A100-SXM4-40GB");
+        (void)snprintf(card->name, sizeof(card->name), "NVIDIA A100-SXM4-40GB");
         (void)snprintf(card->pci, sizeof(card->pci), "00000000:%02X:00.0",
                        0x41 + i);
         card->memory_mib = 40960;
