@@ -5,6 +5,7 @@
 
 #include "api/approvals.h"
 #include "api/receipt.h"
+#include "api/redact.h"
 #include "api/resolve.h"
 #include "api/state.h"
 #include "base/clock.h"
@@ -520,15 +521,15 @@ dispatch_post(struct exchange *exchange,
     }
 }
 
-/* The body as the record keeps it: nothing of routes that take secrets. */
+/* The body as the record keeps it. */
 static void
 redact(struct exchange *exchange)
 {
-    if (exchange->body == NULL || (exchange->route->flags & ROUTE_SECRET))
+    if (exchange->body == NULL)
         return;
     scoped_buffer text = {0};
-    json_write(&text, exchange->body);
-    if (text.size <= EXCHANGE_PARAMS_MAX)
+    redact_body(exchange->route, exchange->body, &text);
+    if (text.size > 0 && text.size <= EXCHANGE_PARAMS_MAX)
         exchange->params = arena_strdup(exchange->arena, buffer_text(&text));
 }
 

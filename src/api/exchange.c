@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "api/redact.h"
 #include "api/stream.h"
 #include "base/clock.h"
 
@@ -13,6 +14,8 @@ exchange_fail(struct exchange *exchange)
     if (exchange->stream != NULL)
         stream_leave(exchange->stream);
     exchange->stream = NULL;
+    redact_text(exchange->error.text);
+    redact_text(exchange->error.field);
     answer_problem(&exchange->answer, &exchange->error, exchange->id);
 }
 

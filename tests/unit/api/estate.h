@@ -184,7 +184,7 @@ estate_side(struct estate *estate, struct side *side, const char *name)
 static inline void
 estate_open(struct estate *estate)
 {
-    memset(estate, 0, sizeof *estate);
+    *estate = (struct estate){.place = {.tune = estate->place.tune}};
     place_open(&estate->place);
     estate->guard = join(&estate->place, NULL, "guard", "", "security-admin");
     estate_side(estate, &estate->research, "research");
