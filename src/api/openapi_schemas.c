@@ -6,6 +6,7 @@
 
 #include "api/handlers.h"
 #include "api/openapi_answers.h"
+#include "core/resource.h"
 
 #define NAME_PATTERN "^[a-z0-9]([-._a-z0-9]{0,61}[a-z0-9])?$"
 
@@ -226,6 +227,8 @@ openapi_body_schema(enum kind kind, unsigned flag)
             properties, "name",
             json_pack("{s:s, s:s}", "type", "string", "pattern", NAME_PATTERN),
             "for people, unique below the parent");
+    if (flag == FIELD_CREATE && resource_is_named(kind))
+        json_array_append_new(required, json_string("name"));
     for (size_t i = 0; i < schema->field_count; i++) {
         const struct field *field = &schema->fields[i];
         if (!(field->flags & flag))

@@ -21,7 +21,7 @@ credential_rotate(const struct granted *granted, struct changes *changes,
     struct ref ref = granted_object(granted);
     struct apikey *key = change_update(changes, ref);
     int64_t now_ms = granted_now_ms(granted);
-    int64_t until_ms = now_ms + overlap_ms;
+    int64_t until_ms;
     struct edit edit = { granted, changes, granted_world(granted),
                          granted_actor(granted), now_ms, NULL };
 
@@ -37,6 +37,7 @@ credential_rotate(const struct granted *granted, struct changes *changes,
                   "since a restore");
         return error_help(err, "make another one");
     }
+    until_ms = now_ms + overlap_ms;
     if (rules_check_minter(&edit, key, true, err) != 0)
         return -1;
     key->minter = edit.actor->subject;

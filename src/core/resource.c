@@ -151,6 +151,12 @@ rules_of(enum kind kind)
 
 /* Workloads are made by core/submit.h. */
 bool
+resource_is_named(enum kind kind)
+{
+    return rules_of(kind)->named;
+}
+
+bool
 resource_lies_below(enum kind kind, enum kind parent)
 {
     if (kind == KIND_WORKLOAD)

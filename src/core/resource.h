@@ -28,6 +28,8 @@ int resource_create(const struct granted *granted, struct changes *changes,
                     struct ref *out, struct error *err);
 /* May an object of the kind be made by clients below one of that kind? */
 bool resource_lies_below(enum kind kind, enum kind parent);
+/* Must one have a name? */
+bool resource_is_named(enum kind kind);
 /* patch: JSON merge patch of the fields that may be changed. */
 int resource_update(const struct granted *granted, struct changes *changes,
                     struct ref ref, const json_t *patch, struct error *err);

@@ -43,6 +43,25 @@ furnish_again() {
     make root operator /users '{"name":"oscar"}'
 }
 
+# Whom and what one meets later: groups, logins by others, windows, wishes.
+furnish_people_and_times() {
+    local window='"from_ms":"2031-01-01T00:00:00Z","to_ms":"2031-01-02T00:00:00Z"'
+    local provider='{"name":"corp","issuer":"https://id.example","client_id":"x"}'
+    make ann group $t/groups '{"name":"crew"}'
+    make ann member $t/groups/crew/members "{\"subject\":\"$user\"}"
+    make ann invitation $t/invitations '{"name":"guest"}'
+    make ann identityprovider $t/identityproviders "$provider"
+    make root operatorgroup /groups '{"name":"duty"}'
+    make root operatormember /groups/duty/members "{\"subject\":\"$(cat "$home/id.operator")\"}"
+    make root operatorinvitation /invitations '{"name":"visitor"}'
+    make root operatorprovider /identityproviders "$provider"
+    make root guard /guards '{"name":"price.delete","step_up":true}'
+    make root maintenance "/nodes/$(cat "$home/id.node")/maintenances" "{\"name\":\"repair\",$window}"
+    make root poolmaintenance /pools/vault/maintenances "{\"name\":\"repair\",$window}"
+    make root commitment $t/commitments "{\"name\":\"year\",\"cards\":1,\"nano\":1,$window}"
+    make pia request $p/requests '{"name":"more","sort":"quota","dimension":"cards","limit":1,"reason":"why"}'
+}
+
 has_cards() { as root GET /cards && [ "$(field '[.items[] | select(.handover == "clean")] | length')" = 2 ]; }
 is_running() { as dev GET /tenants/research/projects/work/workloads/job && [ "$(field .state)" = running ]; }
 
@@ -82,7 +101,7 @@ furnish() {
     field .token >"$home/join"
     "$campaign/agent" "$home/api.sock" "$home/station" node-1 "$home/join" 2>"$home/agent.log" 3>&- &
     echo $! >"$home/agent.pid"
-    soon has_cards
+    WITHIN=120 soon has_cards
     must root GET /cards "" 200
     field '.items[0].id' >"$home/id.card"
     field '.items[0].parent' >"$home/id.node"
@@ -91,6 +110,7 @@ furnish() {
     make dev volume $p/volumes '{"name":"data","size_mib":1}'
     make dev workload $p/workloads '{"name":"job","image":"demo","class":"tiny","cpu_milli":100,"memory_mib":64,"spec":{"command":["true"]}}'
     soon is_running
+    furnish_people_and_times # no unlimited work starts towards a window
     must dev GET $p/workloads/job/instances "" 200
     field '.items[0].id' >"$home/id.instance"
     must dev GET "$p/workloads/job/instances/$(cat "$home/id.instance")/bindings" "" 200
@@ -107,9 +127,9 @@ state() {
     for table in $(sqlite3 "$file" "select name from sqlite_master where type = 'table' order by 1"); do
         case $table in event | counter | sqlite_*) continue ;; esac
         echo "== $table"
-        sqlite3 -json "$file" "select * from $table order by 1" |
+        sqlite3 -json "$file" "select * from \"$table\" order by 1" |
             jq -c --arg t "$table" '.[] | del(.used_ms, .sequence) |
-                if $t == "store" then del(.revision) else . end'
+                if $t == "store" then del(.revision) elif $t == "session" then del(.version, .revision, .updated_ms) else . end'
     done
 }
 

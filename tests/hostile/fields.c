@@ -4,11 +4,12 @@
  * and each field of it, with what does not belong there.
  *
  * TOKENS is a file with a token a line, of people who may do all of it
- * together, IDS an object of path parameters and ids, both files.  What is refused must be refused with a 4xx problem that says why, and, where a
- * field has the wrong type, which.  What may be right (an empty text, a large
- * number) is tried with dry_run first and sent for good only when that was
- * refused: so nothing may change, which the caller checks.  Ends with
- * `N operations, N requests, N refused, N taken on trial, N findings`.
+ * together, IDS an object of path parameters and ids, both files.  What is
+ * refused must be refused with a 4xx problem that says why, and, where a field
+ * has the wrong type, which.  What may be right (an empty text, a large number)
+ * is tried with dry_run first and sent for good only when that was refused: so
+ * nothing may change, which the caller checks.  Ends with `N operations, N
+ * requests, N refused, N taken on trial, N findings`.
  */
 #include <stdio.h>
 #include <string.h>
@@ -44,7 +45,7 @@ static struct wire wire;
 static const char *tokens[TOKENS_MAX]; /* NULL ends */
 static const char *token;
 static const json_t *ids;
-static json_t *places; /* path that ends in a parameter: an id there */
+static json_t *places;       /* path that ends in a parameter: an id there */
 static struct counts *count; /* of this worker, shared with the parent */
 static struct wire_answer answer;
 
@@ -70,8 +71,8 @@ finding(const char *text)
 /* --- sending --- */
 
 struct draft {
-    const char *query;        /* "?a=b", or "" */
-    const char *replaced;     /* parameter of the path, NULL: none */
+    const char *query;    /* "?a=b", or "" */
+    const char *replaced; /* parameter of the path, NULL: none */
     const struct buffer *with;
     const struct buffer *body; /* NULL: none */
     const char *header;        /* a line that comes instead of our own */
@@ -82,8 +83,7 @@ struct draft {
 static const char *
 id_at(const char *path, size_t size)
 {
-    const char *id =
-        json_string_value(json_object_getn(places, path, size));
+    const char *id = json_string_value(json_object_getn(places, path, size));
 
     return id != NULL ? id : "none";
 }
@@ -110,8 +110,8 @@ write_path(struct buffer *out, const struct op *op, const struct draft *draft)
     }
     buffer_add_text(out, draft->query);
     if (draft->dry)
-        buffer_add_text(out, draft->query[0] == '\0' ? "?dry_run=1"
-                                                     : "&dry_run=1");
+        buffer_add_text(out,
+                        draft->query[0] == '\0' ? "?dry_run=1" : "&dry_run=1");
 }
 
 static bool
@@ -170,6 +170,14 @@ read_problem(void)
     return json_loadb(buffer_text(&answer.body), answer.body.size, 0, NULL);
 }
 
+/* What this installation lacks, such as a signer, is told so. */
+static bool
+says_unsupported(void)
+{
+    return answer.status == 501 &&
+           wire_has(&answer, "Content-Type: application/problem+json");
+}
+
 /* A refusal is a problem document, complete and without our markup. */
 static void
 judge_refusal(const char *field, bool named)
@@ -177,7 +185,7 @@ judge_refusal(const char *field, bool named)
     scoped_json problem = read_problem();
 
     count->refused++;
-    if (answer.status >= 500 || answer.status < 400) {
+    if (!says_unsupported() && (answer.status >= 500 || answer.status < 400)) {
         finding("no 4xx");
         return;
     }
@@ -191,11 +199,10 @@ judge_refusal(const char *field, bool named)
     }
     if (problem == NULL || member(problem, "code")[0] == '\0' ||
         member(problem, "detail")[0] == '\0' ||
-        json_integer_value(json_object_get(problem, "status")) !=
-            answer.status)
+        json_integer_value(json_object_get(problem, "status")) != answer.status)
         finding("the problem is not complete");
-    else if (named && strncmp(member(problem, "field"), field,
-                              strlen(field)) != 0)
+    else if (named &&
+             strncmp(member(problem, "field"), field, strlen(field)) != 0)
         finding("the problem does not name the field");
 }
 
@@ -206,7 +213,7 @@ judge_common(void)
         count->slowest_ms = answer.ms;
     if (answer.status == 0)
         finding("no answer");
-    else if (answer.status >= 500)
+    else if (answer.status >= 500 && !says_unsupported())
         finding("a fault of the server");
     else if (answer.ms > SLOW_MS)
         finding("slow");
@@ -253,8 +260,49 @@ try_odd(const struct op *op, const struct draft *draft)
 
 /* --- bodies --- */
 
+static bool schema_takes(const json_t *property, enum attack_type type);
+
+/* What the document itself says fits. */
 static const char *
-sample_of(const char *name)
+fitting(const json_t *property)
+{
+    static char text[80];
+    const json_t *list = json_object_get(property, "enum");
+    const json_t *items = json_object_get(property, "items");
+    const char *format = json_string_value(json_object_get(property, "format"));
+    json_int_t least = json_integer_value(json_object_get(property, "minimum"));
+
+    if (json_array_size(list) > 0) {
+        (void)snprintf(text, sizeof(text), "\"%s\"",
+                       json_string_value(json_array_get(list, 0)));
+        return text;
+    }
+    if (json_object_get(property, "type") == NULL)
+        return "\"x\"";
+    if (schema_takes(property, ATTACK_INTEGER)) {
+        (void)snprintf(text, sizeof(text), "%lld",
+                       (long long)(least > 1 ? least : 1));
+        return text;
+    }
+    if (schema_takes(property, ATTACK_BOOLEAN))
+        return "true";
+    if (schema_takes(property, ATTACK_ARRAY)) {
+        list = json_object_get(items, "enum");
+        (void)snprintf(text, sizeof(text), "[\"%s\"]",
+                       list == NULL
+                           ? "project.get"
+                           : json_string_value(json_array_get(list, 0)));
+        return text;
+    }
+    if (schema_takes(property, ATTACK_OBJECT))
+        return "{}";
+    return format != NULL && strcmp(format, "date-time") == 0
+               ? "\"2031-01-01T00:00:00Z\""
+               : "\"x\"";
+}
+
+static const char *
+sample_of(const char *name, const json_t *property)
 {
     static const char *const samples[][2] = {
         { "name", "\"fz\"" },
@@ -275,10 +323,16 @@ sample_of(const char *name)
         { "value", "1" },
         { "state", "\"active\"" },
         { "reason", "\"why\"" },
+        { "issuer", "\"https://id.example/other\"" },
+        { "to_ms", "\"2031-01-02T00:00:00Z\"" },
+        { "from_ms", "\"2031-01-01T00:00:00Z\"" },
+        { "fact", "\"driver\"" },
         { "spec", "{\"command\":[\"true\"]}" },
     };
     const json_t *id = json_object_get(ids, name);
 
+    if (strcmp(name, "name") == 0 && strstr(now->path, "/guards") != NULL)
+        return "\"pool.delete\"";
     if (strcmp(name, "subject") == 0)
         id = json_object_get(ids, "user");
     if (strcmp(name, "class") == 0 && strstr(now->path, "workloads") == NULL)
@@ -292,7 +346,7 @@ sample_of(const char *name)
     for (size_t i = 0; i < sizeof(samples) / sizeof(samples[0]); i++)
         if (strcmp(samples[i][0], name) == 0)
             return samples[i][1];
-    return "\"x\"";
+    return fitting(property);
 }
 
 static bool
@@ -308,21 +362,24 @@ write_body(struct buffer *out, const json_t *schema, const char *field,
            const struct attack *attack)
 {
     json_t *required = json_object_get(schema, "required"), *item;
+    const json_t *properties = json_object_get(schema, "properties");
     const char *comma = "";
     size_t i;
 
     buffer_add_byte(out, '{');
     if (is_named(schema) && (field == NULL || strcmp(field, "name") != 0)) {
-        buffer_printf(out, "\"name\":%s", sample_of("name"));
+        buffer_printf(out, "\"name\":%s", sample_of("name", NULL));
         comma = ",";
     }
-    json_array_foreach(required, i, item) {
+    json_array_foreach(required, i, item)
+    {
         const char *name = json_string_value(item);
 
         if ((field != NULL && strcmp(name, field) == 0) ||
             strcmp(name, "name") == 0)
             continue;
-        buffer_printf(out, "%s\"%s\":%s", comma, name, sample_of(name));
+        buffer_printf(out, "%s\"%s\":%s", comma, name,
+                      sample_of(name, json_object_get(properties, name)));
         comma = ",";
     }
     if (field != NULL) {
@@ -344,9 +401,8 @@ schema_takes(const json_t *property, enum attack_type type)
         return true;
     if (json_is_string(types))
         return strcmp(json_string_value(types), name) == 0;
-    json_array_foreach(types, i, item)
-        if (strcmp(json_string_value(item), name) == 0)
-            return true;
+    json_array_foreach(types, i, item) if (strcmp(json_string_value(item),
+                                                  name) == 0) return true;
     return false;
 }
 
@@ -390,8 +446,8 @@ try_manifest(const struct op *op)
         const char *name;
         enum attack_type type;
     } fields[] = {
-        { "command", ATTACK_ARRAY }, { "env", ATTACK_OBJECT },
-        { "volumes", ATTACK_ARRAY }, { "ports", ATTACK_ARRAY },
+        { "command", ATTACK_ARRAY },     { "env", ATTACK_OBJECT },
+        { "volumes", ATTACK_ARRAY },     { "ports", ATTACK_ARRAY },
         { "checkpoint", ATTACK_STRING }, { "workdir", ATTACK_STRING },
     };
 
@@ -407,10 +463,10 @@ try_manifest(const struct op *op)
             set_place(pointer);
             what = attack->name;
             buffer_printf(&body,
-                          "{\"name\":\"fz\",\"class\":%s,\"image\":\"demo\",\"spec\":{%s\"%s\":",
-                          sample_of("class"),
-                          f > 0 ? "\"command\":[\"a\"]," : "",
-                          fields[f].name);
+                          "{\"name\":\"fz\",\"class\":%s,\"image\":\"demo\","
+                          "\"spec\":{%s\"%s\":",
+                          sample_of("class", NULL),
+                          f > 0 ? "\"command\":[\"a\"]," : "", fields[f].name);
             attack_write(&body, attack);
             buffer_add_text(&body, "}}");
             if (attack->type == fields[f].type || attack->type == ATTACK_NULL)
@@ -437,7 +493,8 @@ try_bodies(const struct op *op)
         return;
     {
         scoped_buffer body = { 0 };
-        struct draft draft = { .query = "", .body = &body,
+        struct draft draft = { .query = "",
+                               .body = &body,
                                .header = "Content-Type: text/plain" };
 
         what = "text/plain";
@@ -518,9 +575,9 @@ try_segments(const struct op *op, const char *name)
 static bool
 has_grammar(const char *name, const char *text)
 {
-    static const char *const names[] = { "limit", "cursor", "watch", "since",
-                                         "offset", "follow", "raw", "at",
-                                         "from", "to", "group", "names",
+    static const char *const names[] = { "limit",  "cursor", "watch", "since",
+                                         "offset", "follow", "raw",   "at",
+                                         "from",   "to",     "group", "names",
                                          "dry_run" };
 
     if (text[0] == '\0')
@@ -557,8 +614,14 @@ static void
 try_query_forms(const struct op *op)
 {
     static const char *const queries[] = {
-        "?zz=1", "?limit=1&limit=2", "?%6cimit=1&limit=2", "?=1", "?%00=1",
-        "?a[]=1", "?zz", "?a=1&b=1&c=1&d=1&e=1&f=1&g=1&h=1&i=1&j=1&k=1&l=1",
+        "?zz=1",
+        "?limit=1&limit=2",
+        "?%6cimit=1&limit=2",
+        "?=1",
+        "?%00=1",
+        "?a[]=1",
+        "?zz",
+        "?a=1&b=1&c=1&d=1&e=1&f=1&g=1&h=1&i=1&j=1&k=1&l=1",
     };
     struct draft draft = { .query = "" };
     scoped_buffer body = { 0 };
@@ -577,8 +640,9 @@ try_query_forms(const struct op *op)
 static void
 try_header(const struct op *op, const char *name)
 {
-    static const char *const wrong[] = { "", "\"", "\"-1\"", "0x1", "W/\"1\"",
-                                         "\"1\", \"2\"", "\xff\xfe" };
+    static const char *const wrong[] = { "",        "\"",      "\"-1\"",
+                                         "0x1",     "W/\"1\"", "\"1\", \"2\"",
+                                         "\xff\xfe" };
     scoped_buffer line = { 0 };
     scoped_buffer body = { 0 };
     struct draft draft = { .query = "" };
@@ -612,8 +676,10 @@ static void
 try_credentials(const struct op *op)
 {
     static const char *const wrong[] = {
-        "Authorization: Bearer", "Authorization: Bearer \xff\xfe",
-        "Authorization: Basic cm9vdDpyb290", "Authorization: bh_s_AAAA",
+        "Authorization: Bearer",
+        "Authorization: Bearer \xff\xfe",
+        "Authorization: Basic cm9vdDpyb290",
+        "Authorization: bh_s_AAAA",
         "Authorization: Bearer bh_s_aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
         "X-None: 1",
     };
@@ -642,7 +708,8 @@ try_parameters(const struct op *op)
     json_t *item;
     size_t i;
 
-    json_array_foreach(list, i, item) {
+    json_array_foreach(list, i, item)
+    {
         const char *name = member(item, "name"), *in = member(item, "in");
 
         if (strcmp(in, "path") == 0)
@@ -666,13 +733,14 @@ choose_id(const json_t *items)
     json_t *item, *id;
     size_t i;
 
-    json_array_foreach(items, i, item) {
+    json_array_foreach(items, i, item)
+    {
         const char *text = member(item, "id");
 
         chosen = text;
-        json_object_foreach((json_t *)(uintptr_t)ids, key, id)
-            if (strcmp(text, json_string_value(id)) == 0)
-                return text;
+        json_object_foreach((json_t *)(uintptr_t)ids, key,
+                            id) if (strcmp(text, json_string_value(id)) ==
+                                    0) return text;
     }
     return chosen;
 }
@@ -709,7 +777,8 @@ find_places(const json_t *document)
     const char *path;
 
     for (size_t depth = 1; depth < 12; depth++)
-        json_object_foreach(paths, path, methods) {
+        json_object_foreach(paths, path, methods)
+        {
             size_t segments = 0;
 
             for (const char *at = path; *at != '\0'; at++)
@@ -737,9 +806,8 @@ takes_trial(const json_t *about)
     json_t *list = json_object_get(about, "parameters"), *item;
     size_t i;
 
-    json_array_foreach(list, i, item)
-        if (strcmp(member(item, "name"), "dry_run") == 0)
-            return true;
+    json_array_foreach(list, i, item) if (strcmp(member(item, "name"),
+                                                 "dry_run") == 0) return true;
     return false;
 }
 
@@ -801,18 +869,18 @@ work(const json_t *document, unsigned worker)
     (void)setvbuf(stdout, NULL, _IOLBF, 65536);
     places = json_object();
     find_places(document);
-    json_object_foreach(paths, path, methods) {
-        json_object_foreach(methods, method, about) {
-            struct op op = { .path = path, .about = about };
+    json_object_foreach(paths, path,
+                        methods){ json_object_foreach(methods, method, about){
+        struct op op = { .path = path, .about = about };
 
-            for (size_t i = 0; i < 7 && method[i] != '\0'; i++)
-                op.name[i] = (char)(method[i] - 'a' + 'A');
-            op.method = op.name;
-            if (number++ % WORKERS == worker)
-                try_operation(&op);
-        }
-    }
-    (void)fflush(stdout);
+    for (size_t i = 0; i < 7 && method[i] != '\0'; i++)
+        op.name[i] = (char)(method[i] - 'a' + 'A');
+    op.method = op.name;
+    if (number++ % WORKERS == worker)
+        try_operation(&op);
+}
+}
+(void)fflush(stdout);
 }
 
 static json_t *
@@ -844,8 +912,7 @@ report(const struct counts *counts)
            sum.slowest_ms, sum.bases);
     printf("%u operations, %u requests, %u refused, %u taken on trial, "
            "%u findings\n",
-           sum.operations, sum.requests, sum.refused, sum.taken,
-           sum.findings);
+           sum.operations, sum.requests, sum.refused, sum.taken, sum.findings);
     return sum.findings == 0 && sum.operations > 0 ? 0 : 1;
 }
 

@@ -189,6 +189,7 @@ a_rotated_key_has_both_secrets_for_a_while(void **state)
     assert_false(opens(2) || opens(3));
     assert_true(opens(4));
     assert_int_equal(rotate(&dev, key, -1, 5), -1);
+    assert_int_equal(rotate(&dev, key, INT64_MAX, 5), -1);
     assert_int_equal(rotate(&dev, key, CREDENTIAL_OVERLAP_MAX_MS + 1, 5), -1);
     assert_string_equal(err.field, "/overlap_ms");
     assert_int_equal(delete (&dev, key), 0);
