@@ -201,9 +201,10 @@ test: test-unit test-stories
 AUDIT := $(patsubst %,$(OUT)/tests/unit/%,core/test_merkle core/test_record \
          core/test_checkpoint core/test_witness core/test_keychain \
          identity/test_signer identity/test_audit_dir cli/test_audit_verify \
-         cli/test_audit_planted cli/test_audit_proof control/test_outbox)
+         cli/test_audit_planted cli/test_audit_pruned cli/test_pruning \
+         cli/test_audit_proof control/test_outbox)
 ifdef QUICK
-test-audit: $(filter %planted %verify %proof %witness %keychain,$(AUDIT))
+test-audit: $(filter %planted %pruned %pruning %verify %proof %witness %keychain,$(AUDIT))
 	@tools/check-lies
 	@tools/run-unit $^
 else

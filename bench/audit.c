@@ -144,7 +144,7 @@ lay_down(struct audit_dir *log, struct batch *batch, size_t count,
         batch->entry[i] = (struct audit_entry){
             batch->entries.bytes + entry, batch->entry_end[i] - entry,
             batch->personal.bytes + personal,
-            batch->personal_end[i] - personal
+            batch->personal_end[i] - personal, NULL
         };
         entry = batch->entry_end[i];
         personal = batch->personal_end[i];

@@ -36,7 +36,8 @@ struct search {
 struct reading {
     char log[ID_TEXT_MAX];
     int64_t from, limit, raw;
-    int64_t first, end; /* positions that the log has */
+    int64_t pruned;     /* below this there are hashes alone */
+    int64_t first, end; /* positions that there are to read */
     bool backwards;     /* from `from` down */
     struct search search;
     bool personal;
@@ -159,12 +160,19 @@ audit_read(const struct granted *granted, struct exchange *exchange,
                                    granted_now_ms(granted));
     reading->end = (int64_t)journal_size(loop_journal(exchange->api->loop),
                                          reading->log);
+    reading->pruned = (int64_t)journal_keep(
+                          loop_journal(exchange->api->loop), reading->log)
+                          .pruned;
+    reading->first = reading->pruned;
     if (read_place(exchange, reading, err) != 0 ||
         exchange_int(exchange, "limit", 1, AUDIT_PAGE_MAX,
                      AUDIT_PAGE_DEFAULT, &reading->limit, err) != 0 ||
         exchange_int(exchange, "raw", 0, 1, 0, &reading->raw, err) != 0 ||
         read_search(granted, exchange, &reading->search, err) != 0)
         return -1;
+    if (!reading->backwards && reading->from < reading->pruned &&
+        (reading->raw == 0 || is_search(&reading->search)))
+        reading->from = reading->pruned;
     reading->next = reading->from;
     return 0;
 }
@@ -246,8 +254,15 @@ take_event(void *context, const struct value *values, struct error *err)
 {
     struct reading *reading = context;
     int64_t position = row_int(KIND_EVENT, values, "position");
-    json_t *item = describe_event(reading, values, position);
-    (void)err;
+    json_t *item;
+    if (reading->raw == 1 && !reading->backwards &&
+        !is_search(&reading->search) && position > reading->next &&
+        position % MERKLE_TILE_WIDTH == 0)
+        return error_set(err, ERROR_BUSY,
+                         "records before %lld may have been pruned just now: "
+                         "ask again",
+                         (long long)position);
+    item = describe_event(reading, values, position);
     reading->next = reading->backwards ? position : position + 1;
     if (item == NULL)
         return 0;
@@ -286,11 +301,65 @@ window_of(const struct reading *reading, int64_t *low, int64_t *high)
         *high = reading->from;
         *low = *high > AUDIT_SCAN_MAX ? *high - AUDIT_SCAN_MAX : 0;
     } else {
-        *low = reading->from;
+        *low = reading->next;
         *high = *low + AUDIT_SCAN_MAX;
     }
     if (*low < reading->first)
         *low = reading->first;
+}
+
+/* Of what is pruned the hashes of the leaves, in whole bundles. */
+static int
+add_leaves(struct reading *reading, struct store_reader *reader,
+           struct error *err)
+{
+    struct digest leaves[MERKLE_TILE_WIDTH];
+
+    while (reading->next < reading->pruned &&
+           reading->count < reading->limit) {
+        const int64_t at = reading->next % MERKLE_TILE_WIDTH;
+        char text[DIGEST_TEXT_MAX];
+
+        if ((reading->count == 0 || at == 0) &&
+            store_leaves(reader, reading->log,
+                         (uint64_t)(reading->next / MERKLE_TILE_WIDTH),
+                         leaves, err) != 0)
+            return -1;
+        digest_format(&leaves[at], text);
+        (void)json_array_append_new(
+            reading->items,
+            json_pack("{s:I, s:n, s:n, s:s}", "position",
+                      (json_int_t)reading->next, "entry", "personal", "leaf",
+                      text));
+        reading->next++;
+        reading->count++;
+    }
+    return 0;
+}
+
+/* The rows of one window, and where the next one begins. */
+static int
+select_rows(struct reading *reading, struct store_reader *reader,
+            struct error *err)
+{
+    struct store_query query = {.kind = KIND_EVENT,
+                                .order = {"position"},
+                                .descending = reading->backwards};
+    int64_t low, high;
+    bool full;
+    window_of(reading, &low, &high);
+    store_where_text(&query, "parent", STORE_EQUAL, reading->log);
+    store_where_int(&query, "position", STORE_AT_LEAST, low);
+    store_where_int(&query, "position", STORE_LESS, high);
+    add_search(&query, &reading->search);
+    if (store_select(reader, &query, take_event, reading, err) != 0)
+        return -1;
+    full = reading->count == reading->limit;
+    if (!full && reading->backwards)
+        reading->next = low;
+    else if (!full && is_search(&reading->search))
+        reading->next = high < reading->end ? high : reading->end;
+    return 0;
 }
 
 int
@@ -298,31 +367,22 @@ audit_history(struct exchange *exchange, struct store_reader *reader,
               struct error *err)
 {
     struct reading *reading = exchange->data;
-    struct store_query query = {.kind = KIND_EVENT,
-                                .order = {"position"},
-                                .descending = reading->backwards};
-    int64_t low, high;
-    bool full, more;
-    window_of(reading, &low, &high);
-    store_where_text(&query, "parent", STORE_EQUAL, reading->log);
-    store_where_int(&query, "position", STORE_AT_LEAST, low);
-    store_where_int(&query, "position", STORE_LESS, high);
-    add_search(&query, &reading->search);
+    bool more;
     reading->items = json_array();
-    if (store_select(reader, &query, take_event, reading, err) != 0) {
+    if ((!reading->backwards && add_leaves(reading, reader, err) != 0) ||
+        (reading->count < reading->limit &&
+         select_rows(reading, reader, err) != 0)) {
         json_decref(reading->items);
         return -1;
     }
-    full = reading->count == reading->limit;
-    if (!full && reading->backwards)
-        reading->next = low;
-    else if (!full && is_search(&reading->search))
-        reading->next = high < reading->end ? high : reading->end;
-    more = reading->backwards ? reading->next > reading->first
-                              : full || reading->next < reading->end;
+    more = reading->backwards
+               ? reading->next > reading->first
+               : reading->count == reading->limit ||
+                     reading->next < reading->end;
     answer_json(&exchange->answer, 200,
-                json_pack("{s:s, s:o, s:I, s:b}", "log", reading->log,
+                json_pack("{s:s, s:o, s:I, s:b, s:I}", "log", reading->log,
                           "items", reading->items, "next",
-                          (json_int_t)reading->next, "more", more));
+                          (json_int_t)reading->next, "more", more, "pruned",
+                          (json_int_t)reading->pruned));
     return 0;
 }

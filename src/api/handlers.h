@@ -151,6 +151,9 @@ HANDLER_HISTORY(audit_checkpoint)
 HANDLER_HISTORY(audit_cosigned)
 HANDLER_WRITE(audit_erase)
 HANDLER_ANSWER(audit_erase_answer)
+HANDLER_READ(audit_retention_read)
+HANDLER_WRITE(audit_retention_set)
+HANDLER_ANSWER(audit_retention_answer)
 HANDLER_READ(audit_keys_read)
 HANDLER_HISTORY(audit_keys)
 HANDLER_WRITE(audit_rotate)
@@ -219,5 +222,6 @@ extern const struct body_field alarm_body[];
 extern const struct body_field defragment_body[];
 extern const struct body_field cosign_body[];
 extern const struct body_field erase_body[];
+extern const struct body_field retention_body[];
 
 #endif

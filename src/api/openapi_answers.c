@@ -93,6 +93,10 @@
            ",'decision':" ANY_OBJECT ",'approval':" ANY_OBJECT                 \
            ",'workorder':" TEXT ",'outcome':" ANY_OBJECT                       \
            ",'links':" ANY_OBJECT ",'count':" INT ",'facts':" TEXT)
+#define RETENTION                                                              \
+    OBJECT("'log':" TEXT ",'keep_days':" INT ",'hold':" BOOL                   \
+           ",'own_keep_days':" INT_OR_NULL ",'own_hold':" BOOL                 \
+           ",'records':" INT ",'ordered':" INT ",'pruned':" INT)
 #define USE                                                                    \
     OBJECT("'usage':" TEXT ",'meter':" TEXT ",'quantity':" INT ",'unit':" TEXT \
            ",'cost_nano':" INT ",'tenant':" TEXT_OR_NULL                       \
@@ -200,11 +204,13 @@ static const struct openapi_answer answers[] = {
       0 },
     { "GET", "/audit", 200, JSON_TYPE,
       OBJECT("'log':" TEXT ",'items':" LIST_OF(RECORD) ",'next':" INT
-                                                       ",'more':" BOOL),
+             ",'more':" BOOL ",'pruned':" INT),
       0 },
     { "GET", "/audit/checkpoint", 200, TEXT_TYPE, NULL, 0 },
     { "GET", "/audit/cosigned", 200, TEXT_TYPE, NULL, 0 },
     { "GET", "/audit/keys", 200, TEXT_TYPE, NULL, 0 },
+    { "GET", "/audit/retention", 200, JSON_TYPE, RETENTION, 0 },
+    { "POST", "/audit/retention", 200, JSON_TYPE, RETENTION, 0 },
     { "POST", "/audit/erase", 200, JSON_TYPE,
       OBJECT("'subject':" TEXT ",'below':" INT), 0 },
     { "POST", "/audit/rotate", 200, JSON_TYPE,

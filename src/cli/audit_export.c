@@ -114,6 +114,7 @@ struct copy {
     struct buffer note;     /* the signed head */
     struct checkpoint head; /* what it says */
     uint64_t added, without_person;
+    uint64_t pruned; /* below this the server has hashes alone */
 };
 
 /* The signed head says how the log is called and how far to go: what came
@@ -131,6 +132,7 @@ read_head(const struct cli *cli, struct copy *copy, struct error *err)
     if (checkpoint_parse(buffer_text(&answer.body), answer.body.size,
                          &copy->head, &used, err) != 0)
         return error_prefix(err, "the signed head");
+    buffer_clear(&copy->note);
     buffer_add(&copy->note, answer.body.bytes, used);
     return 0;
 }
@@ -151,6 +153,45 @@ decode(struct arena *arena, const json_t *item, const char *name,
     *bytes_out = bytes;
     *size_out = (size_t)decoded;
     return 0;
+}
+
+/* Of a record that was pruned, the hash of its leaf. */
+static int
+take_leaf(struct arena *arena, const json_t *item, struct audit_entry *entry,
+          struct error *err)
+{
+    const char *text = json_string_value(json_object_get(item, "leaf"));
+    struct digest *leaf = arena_alloc(arena, sizeof(*leaf));
+
+    if (text == NULL || digest_parse(text, leaf) != 0)
+        return error_set(err, ERROR_VERIFY, "the hash of a pruned record is "
+                                            "not one");
+    *entry = (struct audit_entry){ .leaf = leaf };
+    return 0;
+}
+
+static int
+take_item(struct copy *copy, struct arena *arena, const json_t *item,
+          uint64_t index, struct audit_entry *entry, struct error *err)
+{
+    if (index < copy->pruned &&
+        json_is_null(json_object_get(item, "entry")))
+        return take_leaf(arena, item, entry, err);
+    if (decode(arena, item, "entry", &entry->entry, &entry->size, err) != 0 ||
+        decode(arena, item, "personal", &entry->personal,
+               &entry->personal_size, err) != 0)
+        return -1;
+    copy->without_person += entry->personal_size == 0;
+    return 0;
+}
+
+/* What is pruned is laid down in whole bundles. */
+static size_t
+whole_bundles(const struct copy *copy, uint64_t from, size_t count)
+{
+    size_t over = (size_t)((from + count) % MERKLE_TILE_WIDTH);
+
+    return from + count < copy->pruned && over < count ? count - over : count;
 }
 
 /* One page, up to the signed head. */
@@ -174,14 +215,11 @@ lay_down(struct copy *copy, const json_t *items, struct error *err)
         if (position != (int64_t)(from + count))
             return error_set(err, ERROR_VERIFY, "record %" PRIu64
                              " is missing", from + count);
-        if (decode(arena, item, "entry", &entry->entry, &entry->size, err) !=
-                0 ||
-            decode(arena, item, "personal", &entry->personal,
-                   &entry->personal_size, err) != 0)
+        if (take_item(copy, arena, item, from + count, entry, err) != 0)
             return -1;
-        copy->without_person += entry->personal_size == 0;
         count++;
     }
+    count = whole_bundles(copy, from, count);
     copy->added += count;
     return audit_dir_append(&copy->files, from, entries, count, err);
 }
@@ -210,8 +248,9 @@ fetch_vouchers(const struct cli *cli, const struct copy *copy,
                       0640, err);
 }
 
+/* All records up to the signed head. */
 static int
-fetch(const struct cli *cli, struct copy *copy, struct error *err)
+fetch_records(const struct cli *cli, struct copy *copy, struct error *err)
 {
     if (copy->files.tree.size > copy->head.size)
         return error_set(err, ERROR_VERIFY,
@@ -223,8 +262,11 @@ fetch(const struct cli *cli, struct copy *copy, struct error *err)
         scoped_json page = NULL;
 
         if (audit_log_page(cli, (int64_t)before, AUDIT_LOG_PAGE, true, &page,
-                           err) != 0 ||
-            lay_down(copy, json_object_get(page, "items"), err) != 0)
+                           err) != 0)
+            return -1;
+        copy->pruned = (uint64_t)json_integer_value(
+            json_object_get(page, "pruned"));
+        if (lay_down(copy, json_object_get(page, "items"), err) != 0)
             return -1;
         if (copy->files.tree.size == before)
             return error_set(err, ERROR_VERIFY,
@@ -235,6 +277,19 @@ fetch(const struct cli *cli, struct copy *copy, struct error *err)
             return error_set(err, ERROR_INTERRUPTED,
                              "interrupted; another export goes on from here");
     }
+    return 0;
+}
+
+static int
+fetch(const struct cli *cli, struct copy *copy, struct error *err)
+{
+    if (fetch_records(cli, copy, err) != 0)
+        return -1;
+    /* What was pruned meanwhile is explained by a record that was signed
+     * before: up to the head of now that is there. */
+    if (copy->pruned > 0 && (read_head(cli, copy, err) != 0 ||
+                             fetch_records(cli, copy, err) != 0))
+        return -1;
     /* Here it shows whether these are the records that were signed. */
     if (audit_dir_add_checkpoint(&copy->files, copy->note.bytes,
                                  copy->note.size, err) != 0)
@@ -249,6 +304,10 @@ tell(const struct cli *cli, const struct copy *copy)
         return;
     output_line("%s: %" PRIu64 " records, %" PRIu64 " of them new",
                 copy->head.origin, copy->head.size, copy->added);
+    if (copy->pruned > 0)
+        output_line("those below %" PRIu64 " are pruned: of what is new there "
+                    "only hashes came",
+                    copy->pruned);
     if (copy->without_person > 0)
         output_line("%" PRIu64 " came without their personal part: it was "
                     "erased, or the right audit.personal is missing",

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/file.h"
 #include "cli/audit_keys.h"
 #include "cli/audit_proof.h"
@@ -31,13 +32,60 @@ audit_keys_option(const struct cli *cli,
 }
 
 static json_t *
+prunings_json(const struct audit_count *count)
+{
+    json_t *list = json_array();
+
+    for (size_t i = 0; i < count->pruning_count && i < AUDIT_PRUNED_MAX;
+         i++) {
+        const struct audit_pruned *pruned = &count->prunings[i];
+        char recorded[CLOCK_TEXT_MAX];
+
+        clock_format(pruned->recorded_ms, recorded);
+        (void)json_array_append_new(
+            list, json_pack("{s:s, s:I, s:I, s:I, s:I, s:s, s:I, s:b}", "log",
+                            pruned->log, "from", (json_int_t)pruned->from,
+                            "to", (json_int_t)pruned->to, "records",
+                            (json_int_t)pruned->records, "keep_days",
+                            (json_int_t)(pruned->keep_ms / RETENTION_DAY_MS),
+                            "recorded", recorded, "record",
+                            (json_int_t)pruned->index, "by_platform",
+                            pruned->elsewhere));
+    }
+    return list;
+}
+
+static void
+print_pruned(const struct audit_count *count)
+{
+    for (size_t i = 0; i < count->pruning_count && i < AUDIT_PRUNED_MAX;
+         i++) {
+        const struct audit_pruned *pruned = &count->prunings[i];
+        char recorded[CLOCK_TEXT_MAX];
+
+        clock_format(pruned->recorded_ms, recorded);
+        output_line("%s: %" PRIu64 " entries from %" PRIu64 " to %" PRIu64
+                    " were pruned by policy (kept for %" PRId64 " days), "
+                    "recorded at %s in entry %" PRIu64 "%s",
+                    pruned->log, pruned->records, pruned->from,
+                    pruned->to - 1, pruned->keep_ms / RETENTION_DAY_MS,
+                    recorded, pruned->index,
+                    pruned->elsewhere ? " of the platform's log" : "");
+    }
+    if (count->pruning_count > AUDIT_PRUNED_MAX)
+        output_line("%" PRIu64 " entries of %zu logs were pruned by policy in "
+                    "all",
+                    count->pruned, count->pruning_count);
+}
+
+static json_t *
 report_json(const struct audit_report *report, bool intact)
 {
     const struct audit_finding *finding = &report->finding;
 
     return json_pack(
         "{s:b, s:I, s:I, s:I, s:I, s:b, s:I, s:I, s:I, s:I, s:I, s:I, s:I, "
-        "s:s, s:s, s:I, s:s}",
+        "s:s, s:s, s:I, s:s, s:I, s:o}",
         "intact", intact, "logs", (json_int_t)report->logs, "records",
         (json_int_t)report->count.records, "checkpoints",
         (json_int_t)report->checkpoints, "heads", (json_int_t)report->heads,
@@ -49,7 +97,8 @@ report_json(const struct audit_report *report, bool intact)
         (json_int_t)report->count.erased, "open",
         (json_int_t)report->count.open, "lie", audit_lie_text(finding->lie),
         "log", finding->log, "index", (json_int_t)finding->index, "text",
-        finding->text);
+        finding->text, "pruned", (json_int_t)report->count.pruned, "prunings",
+        prunings_json(&report->count));
 }
 
 static void
@@ -82,6 +131,7 @@ print_intact(const struct audit_report *report)
         output_line("%" PRIu64 " records are without their personal part: it "
                     "was erased, or not given to who exported",
                     report->count.erased);
+    print_pruned(&report->count);
     if (!report->platform)
         output_line("the platform's log is not here: a tail that was dropped "
                     "together with its checkpoints would not show");

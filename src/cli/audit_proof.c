@@ -51,8 +51,16 @@ read_entry(const struct source *log, uint64_t index, struct buffer *entry,
     audit_walk_path(
         &path, log->path, MERKLE_ENTRIES, bundle_index,
         merkle_tile_width(MERKLE_ENTRIES, bundle_index, log->size), false);
-    if (file_read(path.bytes, BUNDLE_MAX, &bundle, err) != 0)
-        return -1;
+    if (file_read(path.bytes, BUNDLE_MAX, &bundle, err) != 0) {
+        if (err->code != ERROR_NOT_FOUND)
+            return -1;
+        (void)error_set(err, ERROR_GONE,
+                        "entry %" PRIu64 " is not here any more: its hash is "
+                        "all that is left",
+                        index);
+        return error_help(err, "audit verify says whether it was pruned by "
+                               "policy; a copy or a proof of before has it");
+    }
     at = (const uint8_t *)buffer_text(&bundle);
     end = at + bundle.size;
     for (uint64_t i = 0; i <= index % MERKLE_TILE_WIDTH; i++) {

@@ -33,6 +33,7 @@ struct log {
     struct buffer newest; /* the file checkpoint */
     struct buffer all;    /* and checkpoints */
     struct buffer cosigned;
+    struct audit_prune prune; /* what the platform's log says; below 0: none */
 };
 
 struct verify {
@@ -46,6 +47,9 @@ struct verify {
     size_t room;
     struct hash_key key;
     struct table by_origin;
+    struct audit_policy *policies; /* of the platform, in their order */
+    size_t policy_count, policy_room;
+    uint64_t platform_next; /* the platform's entry that comes next */
     int64_t platform_ms; /* wall time of the platform's newest entry */
     int64_t platform_mono_ms;
     char platform_boot[64];
@@ -124,6 +128,7 @@ release_logs(struct verify *verify)
         free(verify->logs[i]);
     }
     free((void *)verify->logs);
+    free(verify->policies);
     table_release(&verify->by_origin);
 }
 
@@ -424,7 +429,9 @@ check_heartbeat(struct verify *verify, const struct record *record,
     int64_t silent_ms = same ? record->mono_ms - verify->platform_mono_ms
                              : record->wall_ms - verify->platform_ms;
 
-    if (record->seq > 0 && silent_ms > AUDIT_VERIFY_SILENT_MS) {
+    /* Nobody knows what was behind what is pruned. */
+    if (record->seq > 0 && record->seq == verify->platform_next &&
+        silent_ms > AUDIT_VERIFY_SILENT_MS) {
         if (!is_start(record))
             return audit_finding_set(
                 &verify->report->finding, record->log, AUDIT_SILENT,
@@ -436,11 +443,45 @@ check_heartbeat(struct verify *verify, const struct record *record,
         if (silent_ms > verify->report->longest_stop_ms)
             verify->report->longest_stop_ms = silent_ms;
     }
+    verify->platform_next = record->seq + 1;
     verify->platform_mono_ms = record->mono_ms;
     if (!same) /* seldom, and it costs */
         (void)snprintf(verify->platform_boot, sizeof(verify->platform_boot),
                        "%s", boot);
     return 0;
+}
+
+static void
+add_policy(struct verify *verify, const struct record *record)
+{
+    struct audit_policy policy = { .wall_ms = record->wall_ms };
+
+    if (!retention_read_policy(record->facts, &policy.is))
+        return; /* the walk says so */
+    if (verify->policy_count == verify->policy_room) {
+        verify->policy_room =
+            verify->policy_room == 0 ? 16 : 2 * verify->policy_room;
+        verify->policies = memory_grow(verify->policies, verify->policy_room,
+                                       sizeof(policy));
+    }
+    verify->policies[verify->policy_count++] = policy;
+}
+
+/* What was pruned of the log of a tenant that is gone. */
+static void
+add_prune(struct verify *verify, const struct record *record)
+{
+    struct audit_prune prune = { .wall_ms = record->wall_ms,
+                                 .index = record->seq };
+    struct log *log;
+
+    if (!retention_read_pruning(record->facts, &prune.is) ||
+        checkpoint_is_platform(prune.is.origin) ||
+        !is_wanted(verify, prune.is.origin))
+        return;
+    log = get_restored(verify, prune.is.origin);
+    if (prune.is.below > log->prune.is.below)
+        log->prune = prune;
 }
 
 /* Collects what the platform's log says about the others. */
@@ -457,8 +498,13 @@ visit_platform(void *context, const struct record *record, struct error *err)
     if (check_heartbeat(verify, record, err) != 0)
         return -1;
     verify->platform_ms = record->wall_ms;
-    if (record->action.verb == NULL || facts == NULL ||
-        strcmp(record->action.verb, RECORD_VERB_HEADS) != 0)
+    if (record->action.verb == NULL || facts == NULL)
+        return 0;
+    if (strcmp(record->action.verb, RETENTION_VERB_KEEP) == 0)
+        add_policy(verify, record);
+    if (strcmp(record->action.verb, RETENTION_VERB_PRUNE) == 0)
+        add_prune(verify, record);
+    if (strcmp(record->action.verb, RECORD_VERB_HEADS) != 0)
         return 0;
     while ((more = record_next_head(&facts, origin, &size, &root)) == 1) {
         if (!is_wanted(verify, origin))
@@ -501,6 +547,9 @@ walk_log(struct verify *verify, struct log *log, struct error *err)
     walk.marks = log->marks;
     walk.mark_count = log->mark_count;
     walk.watch = committed_size(log);
+    walk.prune = log->prune.is.below > 0 ? &log->prune : NULL;
+    walk.policies = platform ? NULL : verify->policies;
+    walk.policy_count = platform ? 0 : verify->policy_count;
     verify->report->logs++;
     return audit_walk(&walk, &verify->report->count, &verify->report->finding,
                       err);

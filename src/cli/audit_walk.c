@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/audit_walk.h"
 
+#include "cli/audit_gaps.h"
+
 #include <dirent.h>
+#include <errno.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/arena.h"
 #include "base/file.h"
@@ -54,6 +58,7 @@ struct state {
     uint64_t good;                /* size of the last that held before it */
     bool good_after_bad;
     int64_t wall_ms;
+    struct audit_gaps gaps;
     bool wider; /* of the tiles read last, one is wider than the head says */
 };
 
@@ -308,7 +313,7 @@ check_epoch(struct state *state, const struct record *record,
     if (record_next_head(&facts, old, &size, &named) != 1 || size != index ||
         digest_compare(&root, &named) != 0 ||
         !checkpoint_same_log(old, record->log) ||
-        (index > 0 && strcmp(old, state->origin) != 0) ||
+        (state->origin[0] != '\0' && strcmp(old, state->origin) != 0) ||
         checkpoint_epoch(record->log) <= checkpoint_epoch(old))
         return lie(state, AUDIT_UNDECLARED, index,
                    "the record of the restore names another head than the "
@@ -333,7 +338,8 @@ check_origin(struct state *state, const struct record *record,
         if (check_epoch(state, record, err) != 0)
             return -1;
     } else if (index == 0 ? checkpoint_epoch(record->log) != 0
-                          : strcmp(record->log, state->origin) != 0) {
+                          : state->origin[0] != '\0' &&
+                                strcmp(record->log, state->origin) != 0) {
         return lie(state, AUDIT_UNDECLARED, index,
                    "the entry is of another epoch, and no record says that "
                    "the log was restored");
@@ -440,6 +446,24 @@ decode(const struct item *entry, const struct item *personal,
     return record_decode(entry->bytes, entry->size, NULL, 0, record_out, &err);
 }
 
+/* How long the log is kept, and what was pruned of it. */
+static int
+note_retention(struct state *state, const struct record *record,
+               struct error *err)
+{
+    const char *verb = record->action.verb, *why = NULL;
+
+    if (verb == NULL || strncmp(verb, "audit.", 6) != 0)
+        return 0;
+    if (strcmp(verb, RETENTION_VERB_KEEP) == 0)
+        why = audit_gaps_policy(&state->gaps, record);
+    else if (strcmp(verb, RETENTION_VERB_PRUNE) == 0)
+        why = audit_gaps_pruning(&state->gaps, state->walk, record);
+    if (why == NULL)
+        return 0;
+    return lie(state, AUDIT_PRUNED, state->tree.size, "%s", why);
+}
+
 static int
 check_entry(struct state *state, const struct item *entry,
             const struct item *personal, const uint8_t *rest,
@@ -465,7 +489,12 @@ check_entry(struct state *state, const struct item *entry,
                    "the personal part is not the one logged");
     if (check_time(state, &record, err) != 0)
         return -1;
+    if (tile_at == 0)
+        audit_gaps_begin(&state->gaps, index / MERKLE_TILE_WIDTH,
+                         record.wall_ms);
     note_intent(state, &record);
+    if (note_retention(state, &record, err) != 0)
+        return -1;
     if (state->walk->visit != NULL &&
         state->walk->visit(state->walk->context, &record, err) != 0)
         return -1;
@@ -479,6 +508,45 @@ check_entry(struct state *state, const struct item *entry,
     return 0;
 }
 
+/* A whole bundle that is not there: its hashes stand for it, and in the end
+ * somebody has to have said so (audit_gaps.h). */
+static bool
+is_gone(const struct state *state, uint64_t index, unsigned width)
+{
+    scoped_buffer path = { 0 };
+
+    audit_walk_path(&path, state->walk->path, MERKLE_ENTRIES, index, width,
+                    false);
+    return width == MERKLE_TILE_WIDTH && access(path.bytes, F_OK) != 0 &&
+           errno == ENOENT;
+}
+
+static int
+skip_bundle(struct state *state, uint64_t index, struct error *err)
+{
+    state->wider = false;
+    if (read_part(state, 0, index, false, TILE_SIZE, &state->hashes, err) !=
+        0)
+        return -1;
+    if (state->hashes.size != TILE_SIZE)
+        return lie(state, AUDIT_DAMAGED, state->tree.size,
+                   "a tile of level 0 is cut");
+    audit_gaps_add(&state->gaps, index);
+    state->origin[0] = '\0';
+    for (size_t i = 0; i < MERKLE_TILE_WIDTH; i++) {
+        struct digest leaf;
+
+        memcpy(leaf.bytes, state->hashes.bytes + i * DIGEST_SIZE,
+               DIGEST_SIZE);
+        if (push(state, &leaf, err) != 0)
+            return -1;
+        check_marks(state);
+    }
+    state->count->records += MERKLE_TILE_WIDTH;
+    state->count->pruned += MERKLE_TILE_WIDTH;
+    return 0;
+}
+
 static int
 check_bundle(struct state *state, uint64_t index, struct error *err)
 {
@@ -487,6 +555,8 @@ check_bundle(struct state *state, uint64_t index, struct error *err)
     const uint8_t *at, *end, *person, *person_end;
     struct item entry, personal;
 
+    if (is_gone(state, index, width))
+        return skip_bundle(state, index, err);
     state->wider = false;
     if (read_part(state, MERKLE_ENTRIES, index, false, BUNDLE_MAX,
                   &state->entries, err) != 0 ||
@@ -562,12 +632,31 @@ judge_marks(struct state *state, struct error *err)
 }
 
 static int
+judge_gaps(struct state *state, struct error *err)
+{
+    const char *why = audit_gaps_platform(&state->gaps, state->walk);
+    uint64_t from, to;
+
+    if (why != NULL)
+        return lie(state, AUDIT_PRUNED, state->gaps.prune.is.below, "%s", why);
+    if (audit_gaps_unsaid(&state->gaps, &from, &to))
+        return lie(state, AUDIT_DELETED, from,
+                   "entries %" PRIu64 " to %" PRIu64 " are gone, and no "
+                   "record says that they were pruned",
+                   from, to - 1);
+    if (state->gaps.end > 0)
+        audit_gaps_report(&state->gaps, state->walk->origin, state->count);
+    return 0;
+}
+
+static int
 judge_intents(struct state *state, struct error *err)
 {
     for (size_t i = 0; i < state->intents.count; i++) {
         const struct intent *intent = &state->intent[i];
 
-        if (!intent->open)
+        /* What ended it may be among what is pruned. */
+        if (!intent->open || intent->index < state->gaps.end)
             continue;
         if (intent->wall_ms <= state->wall_ms - state->walk->grace_ms)
             return lie(state, AUDIT_OPEN, intent->index,
@@ -587,9 +676,10 @@ walk_all(struct state *state, struct error *err)
         if (check_bundle(state, i, err) != 0)
             return -1;
     }
-    if (check_partial_tiles(state, err) != 0 || judge_marks(state, err) != 0)
+    if (check_partial_tiles(state, err) != 0 || judge_marks(state, err) != 0 ||
+        judge_gaps(state, err) != 0)
         return -1;
-    if (size > 0 && strcmp(state->origin, state->walk->origin) != 0)
+    if (size > 0 && state->origin[0] != '\0' && strcmp(state->origin, state->walk->origin) != 0)
         return lie(state, AUDIT_UNDECLARED, size,
                    "the log is named after an epoch that no record begins");
     return judge_intents(state, err);
@@ -611,6 +701,7 @@ audit_walk(const struct audit_walk *walk, struct audit_count *count,
     table_release(&state->boots.table);
     free(state->intent);
     free(state->boot_ms);
+    audit_gaps_release(&state->gaps);
     buffer_release(&state->boot);
     buffer_release(&state->entries);
     buffer_release(&state->personal);

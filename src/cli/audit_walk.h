@@ -9,6 +9,7 @@
 #include "base/digest.h"
 #include "base/error.h"
 #include "core/record.h"
+#include "core/retention.h"
 
 /*
  * Do the files of one audit log tell the truth about each entry?
@@ -24,6 +25,7 @@
     X(DAMAGED, "damaged")         /* a file is not what its format says */    \
     X(EDITED, "edited")           /* an entry is not the one logged */        \
     X(DELETED, "deleted")         /* an entry is gone, later ones are there */ \
+    X(PRUNED, "pruned")           /* a pruning that the policy does not allow */ \
     X(REORDERED, "reordered")     /* entries changed places */                \
     X(TRUNCATED, "truncated")     /* the tail that was signed is gone */      \
     X(FORKED, "forked")           /* two heads that cannot both be true */    \
@@ -68,6 +70,18 @@ struct audit_mark {
     unsigned rank;  /* of the signer's key: later keys have higher ones */
 };
 
+/* A record that says what was pruned of a log. */
+struct audit_prune {
+    struct retention_pruning is;
+    int64_t wall_ms; /* of the record */
+    uint64_t index;
+};
+/* The platform's policy from some time on. */
+struct audit_policy {
+    struct retention_policy is;
+    int64_t wall_ms;
+};
+
 /* By size, then root, then who vouched. */
 int audit_mark_compare(const void *a, const void *b);
 
@@ -80,14 +94,33 @@ struct audit_walk {
     int64_t grace_ms; /* intents this much older than the last entry must be
                          closed */
     uint64_t watch;   /* count->watched_ms becomes this entry's time */
+    /* What the platform's log says; NULL: nothing is known. */
+    const struct audit_prune *prune; /* the furthest of this log */
+    const struct audit_policy *policies; /* in their order */
+    size_t policy_count;
     /* Called for each entry when it is not NULL; -1 ends the walk. */
     int (*visit)(void *context, const struct record *record,
                  struct error *err);
     void *context;
 };
 
+/* What of a log is hashes alone, and why. */
+struct audit_pruned {
+    char log[RECORD_ORIGIN_MAX];
+    uint64_t records;       /* pruned */
+    uint64_t from, to;      /* the first, and behind the last */
+    int64_t keep_ms;        /* of the policy */
+    int64_t recorded_ms;    /* the record says so since then */
+    uint64_t index;         /* of that record */
+    bool elsewhere;         /* it is in the platform's log */
+};
+#define AUDIT_PRUNED_MAX 16 /* logs that are told of one by one */
+
 struct audit_count {
     uint64_t records;
+    uint64_t pruned; /* of these, hashes alone */
+    struct audit_pruned prunings[AUDIT_PRUNED_MAX];
+    size_t pruning_count; /* logs; may be more than AUDIT_PRUNED_MAX */
     uint64_t erased; /* entries whose personal part is erased */
     uint64_t open;   /* intents within the grace */
     int64_t watched_ms; /* wall time of the watched entry, if it is there */

@@ -25,7 +25,7 @@
     X(metrics) X(clock_confirm) X(clear_alarm) X(history)                                    \
     X(audit_tail) X(audit_search) X(audit_export) X(audit_verify)             \
     X(audit_prove) X(audit_check_proof) X(audit_witness) X(audit_rotate_key)  \
-    X(audit_erase) X(audit_strangers)                                         \
+    X(audit_erase) X(audit_strangers) X(audit_retention)                                         \
     X(simulate_openb)                                                         \
     X(simulate_work) X(completion) X(version)
 

@@ -65,7 +65,7 @@ print_bash(void)
     print_nouns(" ");
     (void)printf("\" ;;\n    audit) "
                  "words=\"tail search export verify prove check-proof witness "
-                 "rotate-key erase strangers\" ;;\n"
+                 "rotate-key erase strangers retention\" ;;\n"
                  "    completion) words=\"bash zsh fish\" ;;\n    esac\n"
                  "  elif case $prev in -o|--output) true;; *) false;; esac; "
                  "then\n    words=\"table wide json yaml csv name\"\n"

@@ -314,3 +314,19 @@ loop_erase_person(struct loop *loop, const char *log, int64_t position)
     values[1] = (struct value){ .type = VALUE_INT, .integer = position };
     batch_row(loop->batch, &row);
 }
+
+void
+loop_prune_records(struct loop *loop, const char *log, int64_t from,
+                   int64_t to)
+{
+    struct value *values = arena_alloc(loop->batch->arena,
+                                       3 * sizeof(*values));
+    const struct store_row row = { .kind = KIND_EVENT,
+                                   .op = STORE_PRUNE,
+                                   .values = values };
+
+    values[0] = (struct value){ .type = VALUE_TEXT, .text = log };
+    values[1] = (struct value){ .type = VALUE_INT, .integer = from };
+    values[2] = (struct value){ .type = VALUE_INT, .integer = to };
+    batch_row(loop->batch, &row);
+}

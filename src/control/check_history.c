@@ -215,7 +215,7 @@ check_usage(struct check *check, struct store_reader *reader,
 
 struct stored {
     char id[ID_TEXT_MAX];
-    int64_t version;
+    int64_t version, updated_ms;
     struct digest digest;
     bool recorded;
     UT_hash_handle hh;
@@ -227,6 +227,9 @@ struct records {
     struct stored *objects;
     const char *log;
     int64_t next; /* position that must come */
+    bool first;   /* and it is the first that was not pruned */
+    int64_t kept_ms; /* of all pruned logs the time of the newest such: what
+                        changed last before may have no record any more */
 };
 
 static int
@@ -239,6 +242,7 @@ take_object(void *context, const struct value *values, struct error *err)
     (void)err;
     (void)snprintf(stored->id, sizeof(stored->id), "%s", values[0].text);
     stored->version = values[2].integer;
+    stored->updated_ms = row_int(records->kind, values, "updated_ms");
     row_digest(records->kind, values, &stored->digest);
     HASH_ADD_STR(records->objects, id, stored);
     return 0;
@@ -304,6 +308,10 @@ take_record(void *context, const struct value *values, struct error *err)
                    "record %lld of the log is missing",
                    (long long)records->next);
     records->next = position + 1;
+    if (records->first &&
+        row_int(KIND_EVENT, values, "time_ms") > records->kept_ms)
+        records->kept_ms = row_int(KIND_EVENT, values, "time_ms");
+    records->first = false;
     if (size < 0 ||
         !leaf_matches(entry, (size_t)size,
                       row_text(KIND_EVENT, values, "leaf")) ||
@@ -319,6 +327,7 @@ take_record(void *context, const struct value *values, struct error *err)
 struct log_list {
     struct arena *arena;
     const char *ids[65536];
+    int64_t pruned[65536];
     size_t count;
 };
 
@@ -333,6 +342,30 @@ take_log(void *context, const struct store_counter *counter,
         list->count < sizeof(list->ids) / sizeof(list->ids[0]))
         list->ids[list->count++] =
             arena_strdup(list->arena, counter->name + 4);
+    /* Comes behind those of all logs. */
+    for (size_t i = 0; strncmp(counter->name, "pruned:", 7) == 0 &&
+                       i < list->count;
+         i++)
+        if (strcmp(list->ids[i], counter->name + 7) == 0)
+            list->pruned[i] = counter->value;
+    return 0;
+}
+
+/* Of what is pruned the hashes have to be there. */
+static int
+check_leaves(struct records *records, struct store_reader *reader,
+             int64_t pruned, struct error *err)
+{
+    struct digest leaves[MERKLE_TILE_WIDTH];
+
+    for (int64_t i = 0; i < pruned / (int64_t)MERKLE_TILE_WIDTH; i++) {
+        if (store_leaves(reader, records->log, (uint64_t)i, leaves, err) == 0)
+            continue;
+        if (err->code != ERROR_NOT_FOUND && err->code != ERROR_VERIFY)
+            return -1;
+        check_fail(records->check, CHECK_RECORD, records->log, "%s",
+                   err->text);
+    }
     return 0;
 }
 
@@ -348,9 +381,11 @@ check_logs(struct records *records, struct store_reader *reader,
         return -1;
     for (size_t i = 0; i < list->count; i++) {
         records->log = list->ids[i];
-        records->next = 0;
-        if (store_events(reader, list->ids[i], 0, 0, take_record, records,
-                         err) != 0)
+        records->next = list->pruned[i];
+        records->first = list->pruned[i] > 0;
+        if (check_leaves(records, reader, list->pruned[i], err) != 0 ||
+            store_events(reader, list->ids[i], list->pruned[i], 0,
+                         take_record, records, err) != 0)
             return -1;
     }
     return 0;
@@ -376,7 +411,8 @@ check_records(struct check *check, struct store_reader *reader,
     if (rc == 0)
         rc = check_logs(&records, reader, err);
     HASH_ITER(hh, records.objects, stored, next) {
-        if (rc == 0 && !stored->recorded)
+        if (rc == 0 && !stored->recorded &&
+            stored->updated_ms > records.kept_ms)
             check_fail(check, CHECK_RECORD, stored->id,
                        "has no record of its version %lld",
                        (long long)stored->version);

@@ -20,6 +20,7 @@ struct log {
     struct merkle tree;
     int64_t epoch;
     uint64_t committed; /* size in the last heads record */
+    struct journal_keep keep;
     UT_hash_handle hh;
 };
 
@@ -73,8 +74,37 @@ get_log(struct journal *journal, const char *id)
         return log;
     log = memory_new(1, sizeof(*log));
     (void)snprintf(log->id, sizeof(log->id), "%s", id);
+    log->keep = journal_keep_default(id);
     HASH_ADD_STR(journal->logs, id, log);
     return log;
+}
+
+/* --- what is kept --- */
+
+struct journal_keep
+journal_keep_default(const char *id)
+{
+    const char *platform = schema_get(KIND_PLATFORM)->prefix;
+    struct journal_keep keep = { .ordered = 0 };
+
+    if (strncmp(id, platform, strlen(platform)) != 0)
+        keep.policy.keep_ms = RETENTION_AS_PLATFORM;
+    return keep;
+}
+
+struct journal_keep
+journal_keep(const struct journal *journal, const char *id)
+{
+    const struct log *log = find_log(journal, id);
+
+    return log != NULL ? log->keep : journal_keep_default(id);
+}
+
+void
+journal_set_keep(struct journal *journal, const char *id,
+                 const struct journal_keep *keep)
+{
+    get_log(journal, id)->keep = *keep;
 }
 
 uint64_t

@@ -6,6 +6,7 @@
 #include "control/strangers.h"
 #include "core/merkle.h"
 #include "core/record.h"
+#include "core/retention.h"
 #include "core/world.h"
 
 /*
@@ -46,6 +47,21 @@ void journal_append(struct loop *loop, struct arena *arena, struct ref scope,
  * was written. */
 bool journal_commit_heads(struct loop *loop, struct arena *arena,
                           bool always);
+
+/* What is kept of a log (control/pruner.h). */
+struct journal_keep {
+    struct retention_policy policy; /* the log's own */
+    uint64_t ordered;               /* may be pruned: below this index */
+    uint64_t recorded;              /* position of the record that says so */
+    bool elsewhere;  /* and it is in the platform's log: the tenant is gone */
+    uint64_t pruned; /* is pruned: below this index */
+};
+/* What applies before anything is set. */
+struct journal_keep journal_keep_default(const char *id);
+struct journal_keep journal_keep(const struct journal *journal,
+                                 const char *id);
+void journal_set_keep(struct journal *journal, const char *id,
+                      const struct journal_keep *keep);
 
 /* "ESTATE/platform" or "ESTATE/TENANT", with an epoch "ESTATE~EPOCH/...";
  * false when it does not fit. */

@@ -113,6 +113,10 @@ void loop_counter(struct loop *loop, const char *name, int64_t value,
 /* Destroys the personal part of a record in the store (control/eraser.h); log
  * lives until the job is done.  The order has a record, this has none. */
 void loop_erase_person(struct loop *loop, const char *log, int64_t position);
+/* Removes the records [from, to) of a log from the store
+ * (control/pruner.h); log lives until the job is done. */
+void loop_prune_records(struct loop *loop, const char *log, int64_t from,
+                        int64_t to);
 struct journal *loop_journal(struct loop *loop);
 /* Notes that a node was heard just now: soft state, which is not stored and
  * needs no record. */

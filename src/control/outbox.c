@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "control/eraser.h"
 #include "control/journal.h"
+#include "control/pruner.h"
 #include "control/rotation.h"
 #include "control/space.h"
 #include "core/checkpoint.h"
@@ -23,6 +24,7 @@
 struct log {
     char id[ID_TEXT_MAX];
     uint64_t committed; /* entries in the store */
+    uint64_t pruned;    /* of which these are hashes alone */
     int64_t epoch;
     bool is_platform;
     bool open;
@@ -39,6 +41,7 @@ struct outbox {
     struct store_reader *reader;
     struct rotation rotation;
     struct eraser *eraser;
+    struct pruner *pruner;
     struct space *space;
     struct log *logs;
     struct log *platform;
@@ -77,6 +80,7 @@ take_size(void *context, const struct store_counter *counter,
 
     (void)err;
     eraser_note(outbox->eraser, counter);
+    pruner_note(outbox->pruner, counter);
     if (strcmp(counter->name, ROTATION_COUNTER) == 0 &&
         counter->value > outbox->rotation.recorded)
         outbox->rotation.recorded = counter->value;
@@ -84,6 +88,8 @@ take_size(void *context, const struct store_counter *counter,
         return 0;
     if (strncmp(counter->name, "log:", 4) == 0)
         get_log(outbox, colon + 1)->committed = (uint64_t)counter->value;
+    else if (strncmp(counter->name, "pruned:", 7) == 0)
+        get_log(outbox, colon + 1)->pruned = (uint64_t)counter->value;
     else if (strncmp(counter->name, "epoch:", 6) == 0)
         get_log(outbox, colon + 1)->epoch = counter->value;
     return 0;
@@ -134,6 +140,27 @@ take_entry(void *context, const struct value *values, struct error *err)
     return 0;
 }
 
+/* Of a log that was put back the pruned part is laid down as hashes. */
+static int
+add_pruned(struct outbox *outbox, const struct log *log, struct page *page,
+           uint64_t count, struct error *err)
+{
+    struct digest *leaves = NULL;
+    uint64_t at = (uint64_t)page->from;
+
+    for (; page->count < count && at < log->pruned; at++) {
+        if (leaves == NULL || at % MERKLE_TILE_WIDTH == 0) {
+            leaves = arena_alloc(page->arena,
+                                 MERKLE_TILE_WIDTH * sizeof(*leaves));
+            if (store_leaves(outbox->reader, log->id, at / MERKLE_TILE_WIDTH,
+                             leaves, err) != 0)
+                return -1;
+        }
+        page->entries[page->count++].leaf = &leaves[at % MERKLE_TILE_WIDTH];
+    }
+    return 0;
+}
+
 static int
 lay_page(struct outbox *outbox, struct log *log, uint64_t count,
          struct error *err)
@@ -143,8 +170,12 @@ lay_page(struct outbox *outbox, struct log *log, uint64_t count,
 
     page->arena = arena_new();
     page->from = (int64_t)log->files.tree.size;
-    rc = store_events(outbox->reader, log->id, page->from, (int64_t)count,
-                      take_entry, page, err);
+    rc = add_pruned(outbox, log, page, count, err);
+    if (rc == 0 && page->count < count)
+        rc = store_events(outbox->reader, log->id,
+                          page->from + (int64_t)page->count,
+                          (int64_t)(count - page->count), take_entry, page,
+                          err);
     if (rc == 0 && page->count != count)
         rc = error_set(err, ERROR_VERIFY, "%zu of %llu records are there",
                        page->count, (unsigned long long)count);
@@ -240,6 +271,29 @@ sign_head(struct outbox *outbox, struct log *log, struct error *err)
     return audit_dir_add_checkpoint(&log->files, note.bytes, note.size, err);
 }
 
+/* Entries whose record nobody can take back any more. */
+static uint64_t
+settled(const struct outbox *outbox, const struct log *log)
+{
+    if (outbox->signer_socket == NULL)
+        return log->open ? log->files.tree.size : 0;
+    return log->vouched;
+}
+
+static int
+prune(struct outbox *outbox, struct log *log, struct error *err)
+{
+    const struct pruner_log at = {
+        .id = log->id,
+        .platform = outbox->platform->id,
+        .files = &log->files,
+        .vouched = settled(outbox, log),
+        .platform_vouched = settled(outbox, outbox->platform),
+    };
+
+    return pruner_step(outbox->pruner, outbox->reader, &at, err);
+}
+
 static int
 publish(struct outbox *outbox, struct log *log, struct error *err)
 {
@@ -249,6 +303,8 @@ publish(struct outbox *outbox, struct log *log, struct error *err)
         eraser_step(outbox->eraser, outbox->reader, log->id, &log->files,
                     err) != 0)
         return error_prefix(err, "erasing in log %s", log->id);
+    if (!outbox->stopping && prune(outbox, log, err) != 0)
+        return error_prefix(err, "pruning log %s", log->id);
     if (outbox->signer_socket == NULL || log->committed == 0)
         return 0;
     if (log->asked && log->vouched == log->files.tree.size)
@@ -350,6 +406,7 @@ outbox_free(struct outbox *outbox)
     free(outbox->directory);
     free(outbox->signer_socket);
     eraser_free(outbox->eraser);
+    pruner_free(outbox->pruner);
     free(outbox);
 }
 
@@ -365,6 +422,7 @@ outbox_start(struct loop *loop, const struct outbox_options *options,
         outbox->signer_socket = memory_strdup(options->signer_socket);
     outbox->period_ms = options->period_ms > 0 ? options->period_ms : 1000;
     outbox->eraser = eraser_new(loop);
+    outbox->pruner = pruner_new(loop, options->look_ms);
     outbox->space = options->space;
     outbox->rotation = (struct rotation){
         .loop = loop,

@@ -24,6 +24,8 @@ struct outbox_options {
     const char *directory;     /* of the logs */
     const char *signer_socket; /* NULL: nothing is signed */
     int64_t period_ms;         /* 0: a second */
+    int64_t look_ms;           /* between looks for what is no longer kept;
+                                  0: an hour */
     struct space *space;       /* looked at in each pass; NULL: none */
 };
 

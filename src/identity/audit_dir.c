@@ -28,6 +28,7 @@ struct edge {
     struct merkle tree;
     struct buffer entries;
     struct buffer personal;
+    bool pruned; /* an entry of the last bundle was */
     struct digest tile[MERKLE_TILE_LEVELS][MERKLE_TILE_WIDTH];
 };
 
@@ -301,25 +302,45 @@ edge_put_bundles(struct edge *edge, unsigned width, struct error *err)
 {
     const uint64_t index = (edge->tree.size - 1) / MERKLE_TILE_WIDTH;
 
-    if (put_tile(edge->log, KIND_ENTRIES, 0, index, width,
-                 edge->entries.bytes, edge->entries.size, err) != 0 ||
-        put_tile(edge->log, KIND_PERSONAL, 0, index, width,
-                 edge->personal.bytes, edge->personal.size, err) != 0)
+    if (edge->pruned && width < MERKLE_TILE_WIDTH)
+        return error_set(err, ERROR_VERIFY,
+                         "audit log: the newest entries are pruned");
+    if (!edge->pruned &&
+        (put_tile(edge->log, KIND_ENTRIES, 0, index, width,
+                  edge->entries.bytes, edge->entries.size, err) != 0 ||
+         put_tile(edge->log, KIND_PERSONAL, 0, index, width,
+                  edge->personal.bytes, edge->personal.size, err) != 0))
         return -1;
+    edge->pruned = false;
     buffer_clear(&edge->entries);
     buffer_clear(&edge->personal);
     return 0;
+}
+
+static struct digest
+leaf_of(const struct audit_entry *entry)
+{
+    struct digest leaf;
+
+    if (entry->entry == NULL)
+        return *entry->leaf;
+    record_leaf(entry->entry, entry->size, &leaf);
+    return leaf;
 }
 
 static int
 edge_add(struct edge *edge, const struct audit_entry *entry,
          struct error *err)
 {
-    struct digest leaf;
+    const struct digest leaf = leaf_of(entry);
 
-    record_leaf(entry->entry, entry->size, &leaf);
-    record_add_item(&edge->entries, entry->entry, entry->size);
-    record_add_item(&edge->personal, entry->personal, entry->personal_size);
+    if (entry->entry == NULL) {
+        edge->pruned = true;
+    } else {
+        record_add_item(&edge->entries, entry->entry, entry->size);
+        record_add_item(&edge->personal, entry->personal,
+                        entry->personal_size);
+    }
     merkle_append(&edge->tree, &leaf);
     if (edge_push(edge, &leaf, err) != 0)
         return -1;
@@ -388,9 +409,9 @@ static int
 check_same(struct audit_dir *log, uint64_t index,
            const struct audit_entry *entry, struct error *err)
 {
-    struct digest leaf, stored;
+    const struct digest leaf = leaf_of(entry);
+    struct digest stored;
 
-    record_leaf(entry->entry, entry->size, &leaf);
     if (audit_dir_read_node(log, 0, index, &stored, err) != 0)
         return -1;
     if (digest_compare(&leaf, &stored) != 0)
@@ -582,6 +603,40 @@ audit_dir_erase(struct audit_dir *log, uint64_t index, struct error *err)
     add_path(&path, log, KIND_PERSONAL, 0, tile,
              merkle_tile_width(MERKLE_ENTRIES, tile, log->tree.size));
     return file_write(path.bytes, erased.bytes, erased.size, FILE_MODE, err);
+}
+
+int
+audit_dir_prune(const struct audit_dir *log, uint64_t from, uint64_t to,
+                struct error *err)
+{
+    static const enum kind kinds[] = { KIND_ENTRIES, KIND_PERSONAL };
+
+    assert(to <= log->tree.size / MERKLE_TILE_WIDTH);
+    for (uint64_t bundle = from; bundle < to; bundle++)
+        for (size_t i = 0; i < 2; i++) {
+            scoped_buffer path = { 0 };
+
+            add_path(&path, log, kinds[i], 0, bundle, MERKLE_TILE_WIDTH);
+            if (unlink(path.bytes) != 0 && errno != ENOENT)
+                return error_set(err, ERROR_INTERNAL, "remove tile: %s",
+                                 strerror(errno));
+        }
+    return 0;
+}
+
+int
+audit_dir_read_leaves(const struct audit_dir *log, uint64_t bundle,
+                      struct digest leaves[MERKLE_TILE_WIDTH],
+                      struct error *err)
+{
+    scoped_buffer tile = { 0 };
+
+    if (read_tile(log, KIND_TILE, 0, bundle, TILE_SIZE, &tile, err) != 0)
+        return -1;
+    if (tile.size != TILE_SIZE)
+        return error_set(err, ERROR_VERIFY, "audit log: a tile is cut");
+    memcpy(leaves, tile.bytes, TILE_SIZE);
+    return 0;
 }
 
 int

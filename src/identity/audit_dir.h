@@ -24,7 +24,8 @@
  *     head                    origin, entries laid down, their root (unsigned)
  *     tile/L/N, tile/L/N.p/W  hashes
  *     tile/entries/N[.p/W]    bundles of entries (core/record.h)
- *     personal/N[.p/W]        bundles of the personal parts
+ *     personal/N[.p/W]        bundles of the personal parts; those of both
+ *                             that were pruned are not there
  *     checkpoint              the newest signed note
  *     checkpoints             all of them behind each other
  *     cosigned                notes that witnesses cosigned, the newest of each
@@ -47,6 +48,8 @@ struct audit_entry {
     size_t size;
     const void *personal;
     size_t personal_size; /* 0: erased */
+    const struct digest *leaf; /* with entry NULL: it was pruned, and this is
+                                  all that is left */
 };
 
 /* Opens the log below directory, making it when it is not there.
@@ -60,7 +63,9 @@ int audit_dir_find(struct audit_dir *log_out, const char *directory,
                    const char *origin, struct error *err);
 void audit_dir_close(struct audit_dir *log);
 
-/* Lays down the entries [from, from + count).  Entries that are there already
+/* Lays down the entries [from, from + count).  Of a bundle with an entry that
+ * was pruned the hashes alone are laid down, and the last entry laid down is
+ * in a bundle without one.  Entries that are there already
  * are skipped when they are the same (ERROR_VERIFY otherwise), so a call may
  * be repeated; ERROR_CONFLICT when from leaves a gap. */
 int audit_dir_append(struct audit_dir *log, uint64_t from,
@@ -74,6 +79,15 @@ int audit_dir_add_checkpoint(struct audit_dir *log, const char *note,
 
 /* Destroys salt and text of one entry's personal part.  Idempotent. */
 int audit_dir_erase(struct audit_dir *log, uint64_t index, struct error *err);
+
+/* Removes the bundles [from, to) of entries and personal parts; hashes stay.
+ * Those that are gone already are no failure. */
+int audit_dir_prune(const struct audit_dir *log, uint64_t from, uint64_t to,
+                    struct error *err);
+/* The hashes of the leaves of a whole bundle. */
+int audit_dir_read_leaves(const struct audit_dir *log, uint64_t bundle,
+                          struct digest leaves[MERKLE_TILE_WIDTH],
+                          struct error *err);
 
 /* A merkle_read; context is a struct audit_dir. */
 int audit_dir_read_node(void *context, unsigned level, uint64_t index,

@@ -132,7 +132,9 @@ configure(sqlite3 *db, struct error *err)
     int64_t synchronous;
 
     (void)sqlite3_busy_timeout(db, 5000);
-    if (check_text(db, "PRAGMA journal_mode = WAL", "wal", err) != 0 ||
+    /* Of a new file, before anything is in it; of others it is as it is. */
+    if (sqlite_run(db, "PRAGMA auto_vacuum = INCREMENTAL", err) != 0 ||
+        check_text(db, "PRAGMA journal_mode = WAL", "wal", err) != 0 ||
         sqlite_run(db,
                    "PRAGMA synchronous = FULL; PRAGMA trusted_schema = OFF; "
                    "PRAGMA cell_size_check = ON; "

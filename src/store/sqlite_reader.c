@@ -141,7 +141,8 @@ sqlite_reader_counters(struct store_reader *reader,
 
     if (sqlite3_prepare_v2(reader->db,
                            "SELECT name, value, bytes FROM counter "
-                           "ORDER BY name",
+                           "WHERE name < '" STORE_LEAVES "' OR "
+                           "name >= 'leaves;' ORDER BY name",
                            -1, &statement, NULL) != SQLITE_OK)
         return error_set(err, ERROR_INTERNAL, "store: counters: %s",
                          sqlite3_errmsg(reader->db));

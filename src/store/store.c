@@ -227,6 +227,58 @@ store_events(struct store_reader *reader, const char *log, int64_t from,
     return store_select(reader, &query, take, context, err);
 }
 
+void
+store_leaves_name(const char *log, uint64_t bundle,
+                  char name[STORE_LEAVES_NAME_MAX])
+{
+    (void)snprintf(name, STORE_LEAVES_NAME_MAX, STORE_LEAVES "%s:%012llu",
+                   log, (unsigned long long)bundle);
+}
+
+struct leaves {
+    struct digest *out;
+    bool found;
+};
+
+static int
+take_leaves(void *context, const struct value *values, struct error *err)
+{
+    struct leaves *leaves = context;
+    char hex[DIGEST_TEXT_MAX] = "";
+
+    leaves->found = values[0].type == VALUE_TEXT &&
+                    strlen(values[0].text) ==
+                        (size_t)MERKLE_TILE_WIDTH * 2 * DIGEST_SIZE;
+    for (size_t i = 0; leaves->found && i < MERKLE_TILE_WIDTH; i++) {
+        memcpy(hex, values[0].text + i * 2 * DIGEST_SIZE, 2 * DIGEST_SIZE);
+        if (digest_parse(hex, &leaves->out[i]) != 0)
+            return error_set(err, ERROR_VERIFY, "the hashes are damaged");
+    }
+    return 1;
+}
+
+int
+store_leaves(struct store_reader *reader, const char *log, uint64_t bundle,
+             struct digest leaves[MERKLE_TILE_WIDTH], struct error *err)
+{
+    struct leaves taken = { .out = leaves };
+    char name[STORE_LEAVES_NAME_MAX];
+    struct value bind = { .type = VALUE_TEXT, .text = name };
+
+    store_leaves_name(log, bundle, name);
+    if (ops_of(reader)->query(reader,
+                              "SELECT lower(hex(bytes)) FROM counter "
+                              "WHERE name = ?1",
+                              &bind, 1, 1, take_leaves, &taken, err) != 0)
+        return -1;
+    return taken.found ? 0
+                       : error_set(err, ERROR_NOT_FOUND,
+                                   "the hashes of pruned records from %llu "
+                                   "are missing",
+                                   (unsigned long long)bundle *
+                                       MERKLE_TILE_WIDTH);
+}
+
 struct bindings_filter {
     store_take *take;
     void *context;

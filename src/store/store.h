@@ -6,7 +6,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/digest.h"
 #include "base/error.h"
+#include "core/merkle.h"
 #include "core/object.h"
 
 /*
@@ -30,13 +32,15 @@ enum store_op {
     STORE_EVICT,  /* the row stays, no longer live: history */
     STORE_DELETE, /* the row goes */
     STORE_ERASE,  /* of KIND_EVENT: the personal part of one record goes */
+    STORE_PRUNE,  /* of KIND_EVENT: the records of a range go */
 };
 
 struct store_row {
     enum kind kind;
     enum store_op op;
     const struct value *values; /* PUT: object_column_count(kind) values;
-                                   ERASE: the log's id text, the position */
+                                   ERASE: the log's id text, the position;
+                                   PRUNE: the log, from, to (exclusive) */
     const char *id;             /* EVICT, DELETE: id text */
 };
 
@@ -193,7 +197,19 @@ struct store_sum {
 int store_sum(struct store_reader *reader, const struct store_sum *sum,
               store_take *take, void *context, struct error *err);
 
-/* All counters, in the order of their names. */
+/* The hashes of a bundle of records that were pruned are a counter, of which
+ * there may be many: store_counters passes over these, store_leaves reads
+ * one.  Its name is made by store_leaves_name. */
+#define STORE_LEAVES "leaves:"
+#define STORE_LEAVES_NAME_MAX 64
+void store_leaves_name(const char *log, uint64_t bundle,
+                       char name[STORE_LEAVES_NAME_MAX]);
+/* ERROR_NOT_FOUND when there is none. */
+int store_leaves(struct store_reader *reader, const char *log,
+                 uint64_t bundle,
+                 struct digest leaves[MERKLE_TILE_WIDTH], struct error *err);
+
+/* All other counters, in the order of their names. */
 int store_counters(struct store_reader *reader,
                    int (*take)(void *context,
                                const struct store_counter *counter,

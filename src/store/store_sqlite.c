@@ -12,7 +12,8 @@
 #include "store/store.h"
 #include "store/store_sqlite.h"
 
-#define STATEMENTS 4 /* one for each enum store_op */
+#define GIVE_BACK_PART 4 /* of the file: a quarter */
+#define STATEMENTS 5 /* one for each enum store_op */
 
 struct store {
     struct store_head head;
@@ -65,6 +66,11 @@ prepare_rows(struct store *store, enum kind kind, struct error *err)
                      "UPDATE event SET personal = NULL "
                      "WHERE parent = ?1 AND position = ?2",
                      &rows[STORE_ERASE], err);
+    if (rc == 0 && kind == KIND_EVENT)
+        rc = prepare(store->db,
+                     "DELETE FROM event WHERE parent = ?1 "
+                     "AND position >= ?2 AND position < ?3",
+                     &rows[STORE_PRUNE], err);
     buffer_release(&sql);
     return rc;
 }
@@ -150,13 +156,28 @@ step(struct store *store, sqlite3_stmt *statement)
     return rc == SQLITE_DONE ? 0 : -1;
 }
 
+static size_t
+bound_values(const struct store_row *row)
+{
+    switch (row->op) {
+    case STORE_PUT:
+        return object_column_count(row->kind);
+    case STORE_ERASE:
+        return 2;
+    case STORE_PRUNE:
+        return 3;
+    case STORE_EVICT:
+    case STORE_DELETE:
+        return 0; /* by id */
+    }
+    return 0;
+}
+
 static int
 write_row(struct store *store, const struct store_row *row)
 {
     sqlite3_stmt *statement = store->rows[row->kind][row->op];
-    size_t count = row->op == STORE_PUT     ? object_column_count(row->kind)
-                   : row->op == STORE_ERASE ? 2
-                                            : 0;
+    size_t count = bound_values(row);
 
     assert(statement != NULL);
     for (size_t i = 0; i < count; i++)
@@ -196,19 +217,39 @@ check_fence(struct store *store, int64_t epoch, int64_t revision)
     return sqlite3_changes(store->db) == 1 ? 0 : 1;
 }
 
+/* What is pruned is given back to the file system once it is a good part of
+ * the file; some at a time. */
+static int
+give_back(struct store *store, struct error *err)
+{
+    int64_t free_pages, pages;
+
+    if (sqlite_int(store->db, "PRAGMA freelist_count", &free_pages, err) !=
+            0 ||
+        sqlite_int(store->db, "PRAGMA page_count", &pages, err) != 0)
+        return -1;
+    return free_pages > pages / GIVE_BACK_PART
+               ? sqlite_run(store->db, "PRAGMA incremental_vacuum(512)", err)
+               : 0;
+}
+
 static int
 write_all(struct store *store, const struct store_row *rows,
           size_t row_count, const struct store_counter *counters,
           size_t counter_count, struct error *err)
 {
-    for (size_t i = 0; i < row_count; i++)
+    bool pruned = false;
+
+    for (size_t i = 0; i < row_count; i++) {
         if (write_row(store, &rows[i]) != 0)
             return fail_as(store->db, ERROR_UNKNOWN,
                            schema_get(rows[i].kind)->name, err);
+        pruned |= rows[i].op == STORE_PRUNE;
+    }
     for (size_t i = 0; i < counter_count; i++)
         if (write_counter(store, &counters[i]) != 0)
             return fail_as(store->db, ERROR_UNKNOWN, "counter", err);
-    return 0;
+    return pruned ? give_back(store, err) : 0;
 }
 
 static int

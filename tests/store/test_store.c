@@ -555,6 +555,72 @@ test_second_event_at_a_position_is_refused(void **state)
     assert_int_equal(err.code, ERROR_UNKNOWN);
 }
 
+static struct value
+text_value(const char *text)
+{
+    return (struct value){ .type = VALUE_TEXT, .text = text };
+}
+
+static struct value
+int_value(int64_t integer)
+{
+    return (struct value){ .type = VALUE_INT, .integer = integer };
+}
+
+static void
+test_pruning_takes_a_range_of_one_log(void **state)
+{
+    struct fixture *fixture = *state;
+    struct listing listing = { .kind = KIND_EVENT, .column = "id" };
+    struct value values[] = { text_value("tn_a"), int_value(1),
+                              int_value(3) };
+    struct store_row row = { KIND_EVENT, STORE_PRUNE, values, NULL };
+    struct store_reader *reader;
+    struct error err;
+
+    put(fixture, KIND_EVENT, event_values(fixture, "ev_0", "tn_a", 0));
+    put(fixture, KIND_EVENT, event_values(fixture, "ev_1", "tn_a", 1));
+    put(fixture, KIND_EVENT, event_values(fixture, "ev_2", "tn_a", 2));
+    put(fixture, KIND_EVENT, event_values(fixture, "ev_3", "tn_a", 3));
+    put(fixture, KIND_EVENT, event_values(fixture, "ev_x", "tn_b", 1));
+    must(commit(fixture, &row, 1, &err), &err);
+    reader = reader_of(fixture);
+    must(store_events(reader, "tn_a", 0, 10, take_listing, &listing, &err),
+         &err);
+    must(store_events(reader, "tn_b", 0, 10, take_listing, &listing, &err),
+         &err);
+    store_reader_close(reader);
+    assert_string_equal(listing.text, "ev_0 ev_3 ev_x ");
+}
+
+static void
+test_hashes_of_what_is_pruned_are_read_alone(void **state)
+{
+    struct fixture *fixture = *state;
+    struct digest leaves[MERKLE_TILE_WIDTH], back[MERKLE_TILE_WIDTH];
+    char name[STORE_LEAVES_NAME_MAX];
+    struct store_counter counters[] = { { name, 256, leaves, sizeof(leaves) },
+                                        { "log", 2, "root", 4 } };
+    struct store_reader *reader;
+    struct error err;
+    char text[256] = "";
+
+    for (size_t i = 0; i < MERKLE_TILE_WIDTH; i++)
+        memset(&leaves[i], (int)i, sizeof(leaves[i]));
+    store_leaves_name("tn_a", 1, name);
+    must(store_commit(fixture->store, fixture->position.epoch, 0, NULL, 0,
+                      counters, 2, &err),
+         &err);
+    reader = reader_of(fixture);
+    must(store_counters(reader, take_counters, text, &err), &err);
+    assert_string_equal(text, "log=2/4root ");
+    must(store_leaves(reader, "tn_a", 1, back, &err), &err);
+    assert_memory_equal(back, leaves, sizeof(leaves));
+    assert_int_equal(store_leaves(reader, "tn_a", 0, back, &err), -1);
+    assert_int_equal(err.code, ERROR_NOT_FOUND);
+    store_reader_close(reader);
+}
+
 static void
 put_fact(struct fixture *fixture, int64_t sequence, const char *project,
          const char *usage, int64_t from_ms, int64_t quantity)
@@ -814,6 +880,8 @@ main(void)
             TEST(commit_at_another_revision_is_refused),
             TEST(writer_of_an_older_epoch_is_refused),
             TEST(counters_are_kept_with_the_commit),
+            TEST(pruning_takes_a_range_of_one_log),
+            TEST(hashes_of_what_is_pruned_are_read_alone),
             TEST(large_texts_come_back_whole),
             TEST(numbers_keep_all_64_bits),
             TEST(load_gives_live_rows_by_seq),

@@ -149,6 +149,61 @@ the_platforms_log_has_what_is_done_with_a_tenant_itself(void **state)
     free(at);
 }
 
+/* The length for which a log is kept is the platform's, and of two people. */
+static void
+what_a_log_keeps_is_set_by_two_people_of_the_platform(void **state)
+{
+    static const char *const wrong[] = {
+        "{\"keep_days\":89}", "{\"keep_days\":36501}", "{\"keep_days\":-1}",
+        "{\"keep_days\":\"90\"}", "{\"hold\":1}", "{}",
+        "{\"keep_days\":90,\"as_platform\":true}", "{\"keep\":90}",
+        "{\"keep_days\":9223372036854775807}",
+    };
+    char *sec = join(&place, NULL, "sec", "", "security-admin");
+    (void)state;
+    scoped_json before = ask(&place, rita, "GET",
+                             "/tenants/red/audit/retention", NULL, 200);
+    assert_int_equal(
+        json_integer_value(json_object_get(before, "keep_days")), 0);
+    assert_true(json_is_null(json_object_get(before, "own_keep_days")));
+    tell(&place, rita, "POST", "/tenants/red/audit/retention",
+         "{\"keep_days\":90}", 403); /* nobody's own log */
+    assert_string_equal(last("code"), "denied");
+    tell(&place, rita, "GET", "/audit/retention", NULL, 403);
+    tell(&place, ann, "POST", "/audit/retention", "{\"keep_days\":90}", 403);
+    assert_string_equal(last("code"), "denied"); /* no role has all rights */
+    tell(&place, sec, "POST", "/audit/retention", "{\"keep_days\":90}", 403);
+    assert_string_equal(last("code"), "approval");
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        place.headers[0] = "Ask-Approval: it would fail";
+        tell(&place, sec, "POST", "/tenants/red/audit/retention", wrong[i],
+             400);
+    }
+    place.headers[0] = "Ask-Approval: there is none above";
+    tell(&place, sec, "POST", "/audit/retention", "{\"as_platform\":true}",
+         400);
+    char *at = asked(sec, "POST", "/tenants/red/audit/retention",
+                     "{\"keep_days\":400,\"hold\":true}");
+    step(ben, at, "approve", "{}", 200);
+    using(at);
+    tell(&place, sec, "POST", "/tenants/red/audit/retention",
+         "{\"keep_days\":400,\"hold\":true}", 200);
+    scoped_json after = ask(&place, rita, "GET",
+                            "/tenants/red/audit/retention", NULL, 200);
+    assert_int_equal(json_integer_value(json_object_get(after, "keep_days")),
+                     400);
+    assert_true(json_is_true(json_object_get(after, "hold")));
+    scoped_json log = ask(&place, rita, "GET",
+                          "/tenants/red/audit?verb=audit.keep", NULL, 200);
+    const json_t *items = json_object_get(log, "items");
+    assert_int_equal(json_array_size(items), 1);
+    assert_string_equal(
+        json_string_value(json_object_get(json_array_get(items, 0), "facts")),
+        "keep 34560000000 hold 1\n");
+    free(at);
+    free(sec);
+}
+
 static void
 another_operation_is_not_approved_by_it(void **state)
 {
@@ -363,6 +418,7 @@ main(void)
 #define PAGE(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
         PAGE(two_people_do_what_one_may_not),
         PAGE(the_platforms_log_has_what_is_done_with_a_tenant_itself),
+        PAGE(what_a_log_keeps_is_set_by_two_people_of_the_platform),
         PAGE(another_operation_is_not_approved_by_it),
         PAGE(what_needs_no_approval_or_can_never_be_is_not_asked_for),
         PAGE(to_others_an_approval_is_a_random_id),

@@ -115,7 +115,7 @@ lay_down(const struct fixture *f, const struct memory_log *log, size_t from)
     for (size_t i = from; i < log->count; i++)
         entries[i - from] = (struct audit_entry){
             log->entry[i].bytes, log->entry[i].size, log->personal[i].bytes,
-            log->personal[i].size
+            log->personal[i].size, NULL
         };
     assert_int_equal(audit_dir_open(&dir, f->directory, log->origin, &err),
                      0);

@@ -43,7 +43,7 @@ fill(struct fixture *f)
             record_encode(&record, &salts, &entry[i], &personal[i], &err), 0);
         entries[i] = (struct audit_entry){ entry[i].bytes, entry[i].size,
                                            personal[i].bytes,
-                                           personal[i].size };
+                                           personal[i].size, NULL };
         record_leaf(entry[i].bytes, entry[i].size, &leaf);
         if (i < COVERED)
             merkle_append(&tree, &leaf);

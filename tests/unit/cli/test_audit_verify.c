@@ -349,7 +349,7 @@ missing_and_damaged_files_are_found(void **state)
     assert_lie(f, TENANT_A, AUDIT_TRUNCATED, 511);
     add_file_path(&path, f, TENANT_A, "tile/entries/001");
     assert_int_equal(unlink(path.bytes), 0);
-    assert_lie(f, TENANT_A, AUDIT_DAMAGED, 256);
+    assert_lie(f, TENANT_A, AUDIT_DELETED, 256);
     write_file(f, TENANT_A, "head", "", 0);
     assert_int_equal(verify(f, &(struct audit_report){ 0 }), -1);
 }

@@ -36,7 +36,7 @@ make_entries(struct fixture *f)
         (void)snprintf(text[i][0], 16, "entry %zu", i);
         (void)snprintf(text[i][1], 16, "person %zu", i);
         f->entry[i] = (struct audit_entry){ text[i][0], strlen(text[i][0]),
-                                            text[i][1], strlen(text[i][1]) };
+                                            text[i][1], strlen(text[i][1]), NULL };
         record_leaf(f->entry[i].entry, f->entry[i].size, &leaf);
         f->tree[i + 1] = f->tree[i];
         merkle_append(&f->tree[i + 1], &leaf);
