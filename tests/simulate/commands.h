@@ -669,12 +669,16 @@ command_apply(struct play *play, struct changes *changes)
 /* --- the policy as it was, so that work goes on --- */
 
 static inline void
-command_mend_tenant(struct changes *changes, struct ref ref)
+command_mend_tenant(struct play *play, struct changes *changes,
+                    struct ref ref)
 {
     struct tenant *tenant = change_update(changes, ref);
 
+    if (chance(play, 50))
+        tenant->isolation = ISOLATION_NAMESPACE;
     if (tenant->state == STATE_SUSPENDED)
         tenant->state = STATE_ACTIVE;
+    tenant->second_factor = FACTOR_OFF; /* its people have none */
     change_doc(changes, &tenant->pools, NULL);
     change_doc(changes, &tenant->classes, NULL);
     change_doc(changes, &tenant->priorities, NULL);
@@ -701,8 +705,10 @@ command_mend(struct play *play)
         change_update(changes, play->scene.platform);
 
     play_platform(platform);
+    platform->second_factor = FACTOR_OFF;
+    platform->session_idle_ms = 0;
     world_each(world, KIND_TENANT, ref)
-        command_mend_tenant(changes, ref);
+        command_mend_tenant(play, changes, ref);
     world_each(world, KIND_PRIORITY, ref)
         command_mend_priority(changes, ref);
     world_each(world, KIND_PROJECT, ref)

@@ -25,7 +25,8 @@
 #define PROJECTS 5
 #define NODES 4
 #define CLASSES 6 /* and those of slices */
-#define CUT 2000  /* seeds from then on: cards are cut, work requires drivers */
+#define CUT 2000  /* seeds from then on: cards are cut, work requires drivers
+                     and images */
 #define WORK_MAX 40
 #define NAMES_MAX 64 /* of an enum */
 #define SORTS_MAX 16 /* of commands */
@@ -139,7 +140,20 @@ play_slice(struct play *play, const char *name, const char *profile)
     return ref;
 }
 
-/* Slices of the 80 GB cards; half of the nodes have an older driver. */
+/* A node says which images it has. */
+static inline void
+play_images(struct play *play, struct ref ref, bool demo)
+{
+    scene_edit(&play->scene, changes, node, ref);
+
+    change_doc(changes, &node->facts,
+               demo ? "{\"images\":[\"base\",\"demo\"]}"
+                    : "{\"images\":[\"base\"]}");
+    scene_apply(&play->scene, changes);
+}
+
+/* Slices of the 80 GB cards; half of the nodes have an older driver, and not
+ * all have every image. */
 static inline void
 build_cut(struct play *play)
 {
@@ -149,6 +163,8 @@ build_cut(struct play *play)
     play->classes[CLASSES + 1] = play_slice(play, "any.3g", "3g.40gb");
     play->classes[CLASSES + 2] = play_slice(play, "any.2g", "2g.20gb");
     play->class_count = CLASSES + 3;
+    for (int i = 0; i < NODES; i++)
+        play_images(play, play->nodes[i], i < 2);
     for (int i = 0; i < NODES; i++)
         for (int k = 0; k < 4; k++) {
             struct ref ref = scene_card_of(scene, play->nodes[i], k);
@@ -337,6 +353,8 @@ submit(struct play *play)
         return;
     if (play->class_count > CLASSES && play->number % 7 == 0)
         job.spec = "{\"command\":[\"x\"],\"requires\":{\"driver\":\"540\"}}";
+    if (play->class_count > CLASSES && play->number % 5 < 2)
+        job.image = play->number % 5 == 0 ? "base" : "demo";
     if (play->number % 9 == 0)
         job.spec = "{\"command\":[\"x\"],\"spread\":{\"level\":\"node\","
                    "\"most\":2}}";
@@ -655,6 +673,19 @@ forget(struct play *play)
     scene_apply(&play->scene, changes);
 }
 
+/* An operator puts an image on a node, or takes it off; else finished work
+ * leaves the world. */
+static inline void
+bring_image(struct play *play)
+{
+    struct ref ref = play->nodes[below(play, NODES)];
+
+    if (play->class_count == CLASSES)
+        forget(play);
+    else if (world_node(play->scene.world, ref) != NULL)
+        play_images(play, ref, chance(play, 50));
+}
+
 static inline void
 something(struct play *play)
 {
@@ -682,8 +713,10 @@ something(struct play *play)
         hold_or_release(play);
     else if (dice < 95)
         babble(play);
-    else if (dice < 97)
+    else if (dice < 96)
         forget(play);
+    else if (dice < 97)
+        bring_image(play);
     else
         scene_wait(&play->scene, 1000 * below(play, 60));
     if (chance(play, 10))
