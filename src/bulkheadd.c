@@ -25,6 +25,7 @@
 #include "base/seal.h"
 #include "base/version.h"
 #include "control/agents.h"
+#include "control/defragger.h"
 #include "control/bootstrap.h"
 #include "control/check.h"
 #include "control/loop.h"
@@ -73,6 +74,7 @@ struct daemon {
     struct seal_key seal; /* of secrets that are kept */
     struct loop *loop;
     struct tick *tick;
+    struct defragger *defragger;
     struct agents *agents;
     struct api *api;
     struct space *space;
@@ -281,6 +283,7 @@ open_loop(struct daemon *daemon, const struct options *options,
         check_loaded(daemon, err) != 0)
         return -1;
     daemon->tick = tick_start(daemon->loop, &tick);
+    daemon->defragger = defragger_start(daemon->loop);
     return 0;
 }
 
@@ -406,6 +409,7 @@ stop(struct daemon *daemon)
     space_free(daemon->space);
     agents_free(daemon->agents);
     tick_free(daemon->tick);
+    defragger_free(daemon->defragger);
     loop_close(daemon->loop);
     api_free(daemon->api);
     if (daemon->lock >= 0)

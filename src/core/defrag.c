@@ -25,6 +25,9 @@ struct candidate {
     int64_t lost;
 };
 
+/* In the proof of work that was told to go. */
+#define RULE "\"rule\":\"defragment\""
+
 struct defrag {
     struct world *world;
     struct ref pool;
@@ -67,20 +70,21 @@ why_not(const struct world *world, const struct workload *workload,
     return "";
 }
 
-/* Whole cards that it holds on the node; 0 when it is elsewhere too, or holds
- * parts of cards: then its end frees none for sure. */
+/* Whole cards that it holds on the node; 0 when it holds parts of cards: then
+ * its end frees none for sure.  all_out: with those elsewhere. */
 static int64_t
-cards_on(const struct world *world, struct ref workload, struct ref node)
+cards_on(const struct world *world, struct ref workload, struct ref node,
+         int64_t *all_out)
 {
     int64_t cards = 0;
+
+    *all_out = 0;
 
     world_each_child(world, KIND_INSTANCE, workload, ref) {
         const struct instance *instance = world_instance(world, ref);
 
         if (instance->state == INSTANCE_RELEASED)
             continue;
-        if (!ref_equal(instance->node, node))
-            return 0;
         world_each_child(world, KIND_BINDING, ref, at) {
             const struct binding *binding = world_binding(world, at);
 
@@ -88,7 +92,8 @@ cards_on(const struct world *world, struct ref workload, struct ref node)
                 continue;
             if (binding->milli != 1000)
                 return 0;
-            cards++;
+            cards += ref_equal(instance->node, node);
+            ++*all_out;
         }
     }
     return cards;
@@ -122,18 +127,18 @@ list_moves(const struct world *world, int64_t now_ms,
         const struct instance *instance = world_instance(world, ref);
         struct ref self = instance->object.parent;
         const struct workload *workload = world_workload(world, self);
-        int64_t cards;
+        int64_t cards, all;
 
         if (instance->state == INSTANCE_RELEASED || workload == NULL ||
             candidate->count == DEFRAG_MOVES_MAX ||
             is_listed(candidate, self) ||
             why_not(world, workload, now_ms)[0] != '\0')
             continue;
-        cards = cards_on(world, self, candidate->node);
+        cards = cards_on(world, self, candidate->node, &all);
         if (cards > 0)
             candidate->moves[candidate->count++] =
                 (struct move){ self, cards,
-                               lost_of(workload, cards, now_ms) };
+                               lost_of(workload, all, now_ms) };
     }
 }
 
@@ -294,11 +299,18 @@ is_proven(const struct defrag *defrag, const struct candidate *candidate,
 struct defrag *
 defrag_new(const struct granted *granted)
 {
+    return defrag_copy(granted_world(granted), granted_object(granted),
+                       granted_now_ms(granted));
+}
+
+struct defrag *
+defrag_copy(const struct world *world, struct ref pool, int64_t now_ms)
+{
     struct defrag *defrag = memory_new(1, sizeof(*defrag));
 
-    defrag->world = world_clone(granted_world(granted));
-    defrag->pool = granted_object(granted);
-    defrag->now_ms = granted_now_ms(granted);
+    defrag->world = world_clone(world);
+    defrag->pool = pool;
+    defrag->now_ms = now_ms;
     /* What nodes said last is not in the copy: they are at their posts. */
     world_each(defrag->world, KIND_NODE, ref)
         world_touch_node(defrag->world, ref, defrag->now_ms);
@@ -461,4 +473,155 @@ defrag_apply(const struct granted *granted, struct changes *changes,
             return -1;
     }
     return 0;
+}
+
+/* --- by the pool's policy --- */
+
+#define HOUR_MS INT64_C(3600000)
+#define MINUTE_MS INT64_C(60000)
+#define DAY_MINUTES 1440
+
+static bool
+is_time(const struct pool *pool, int64_t now_ms)
+{
+    int64_t minute = now_ms / MINUTE_MS % DAY_MINUTES;
+
+    if (pool->defrag_from == pool->defrag_to)
+        return true;
+    return pool->defrag_from < pool->defrag_to
+               ? minute >= pool->defrag_from && minute < pool->defrag_to
+               : minute >= pool->defrag_from || minute < pool->defrag_to;
+}
+
+static bool
+is_new_hour(const struct pool *pool, int64_t now_ms)
+{
+    return pool->defrag_hour_ms == 0 ||
+           now_ms - pool->defrag_hour_ms >= HOUR_MS;
+}
+
+int64_t
+defrag_left(const struct pool *pool, int64_t now_ms)
+{
+    int64_t moved = is_new_hour(pool, now_ms) ? 0 : pool->defrag_moved;
+
+    if (pool->defrag != DEFRAG_AUTO || !is_time(pool, now_ms) ||
+        moved >= pool->defrag_moves)
+        return 0;
+    return pool->defrag_moves - moved;
+}
+
+static int64_t
+number_of(const json_t *json, const char *name)
+{
+    return json_integer_value(json_object_get(json, name));
+}
+
+/* How many cards more are on one node afterwards. */
+static int64_t
+gain_of(const json_t *plan)
+{
+    return number_of(json_object_get(plan, "after"), "largest") -
+           number_of(json_object_get(plan, "before"), "largest");
+}
+
+/* On cards of the pool, or was in its last attempt. */
+static bool
+is_of(const struct world *world, struct ref workload, struct ref pool)
+{
+    int64_t attempt = world_workload(world, workload)->attempt;
+
+    world_each_child(world, KIND_INSTANCE, workload, ref)
+        if (world_instance(world, ref)->attempt == attempt &&
+            ref_equal(world_instance(world, ref)->pool, pool))
+            return true;
+    return false;
+}
+
+bool
+defrag_is_moving(const struct world *world, struct ref pool)
+{
+    world_each(world, KIND_WORKLOAD, ref) {
+        const struct workload *workload = world_workload(world, ref);
+
+        if ((workload->state == WORKLOAD_PREEMPTING ||
+             workload->state == WORKLOAD_QUEUED ||
+             workload->state == WORKLOAD_ASSIGNED ||
+             workload->state == WORKLOAD_STARTING) &&
+            workload->proof != NULL &&
+            strstr(workload->proof->bytes, RULE) != NULL &&
+            is_of(world, ref, pool))
+            return true;
+    }
+    return false;
+}
+
+/* Does the pool look as it did in the plan, and may all of them still go? */
+static bool
+is_fresh(const struct changes *changes, struct ref pool, const json_t *plan)
+{
+    const struct world *world = changes->world;
+    const json_t *before = json_object_get(plan, "before");
+    const json_t *moves = json_object_get(plan, "moves");
+    struct advice_room room;
+    json_t *move;
+    size_t i;
+
+    if (!advice_fragmented(world, pool, &room) ||
+        room.wanted != number_of(plan, "wanted") ||
+        room.free != number_of(before, "free") ||
+        room.largest != number_of(before, "largest"))
+        return false;
+    json_array_foreach(moves, i, move) {
+        struct ref ref = object_find_text(
+            world, json_string_value(json_object_get(move, "workload")));
+        const struct workload *workload = world_workload(world, ref);
+
+        if (workload == NULL || !is_of(world, ref, pool) ||
+            why_not(world, workload, changes->context.now_ms)[0] != '\0')
+            return false;
+    }
+    return true;
+}
+
+/* What the policy says to a plan. */
+static bool
+is_allowed(const struct pool *pool, const json_t *plan, int64_t now_ms)
+{
+    int64_t count =
+        (int64_t)json_array_size(json_object_get(plan, "moves"));
+
+    return count > 0 && count <= DEFRAG_MOVES_MAX &&
+           count <= defrag_left(pool, now_ms) &&
+           gain_of(plan) >= pool->defrag_gain &&
+           (pool->defrag_lost == 0 ||
+            number_of(plan, "lost_milli_card_ms") <= pool->defrag_lost);
+}
+
+bool
+defrag_by_policy(struct changes *changes, struct ref ref, const json_t *plan)
+{
+    const struct pool *present = world_pool(changes->world, ref);
+    const json_t *moves = json_object_get(plan, "moves");
+    int64_t now_ms = changes->context.now_ms;
+    struct pool *pool;
+    json_t *move;
+    size_t i;
+
+    if (present == NULL || !is_allowed(present, plan, now_ms) ||
+        defrag_is_moving(changes->world, ref) ||
+        !is_fresh(changes, ref, plan))
+        return false;
+    pool = change_update(changes, ref);
+    if (is_new_hour(pool, now_ms)) {
+        pool->defrag_hour_ms = now_ms;
+        pool->defrag_moved = 0;
+    }
+    pool->defrag_moved += (int64_t)json_array_size(moves);
+    json_array_foreach(moves, i, move)
+        stop(changes, ref,
+             object_find_text(changes->world,
+                              json_string_value(
+                                  json_object_get(move, "workload"))));
+    return true;
 }

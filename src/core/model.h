@@ -101,12 +101,21 @@ struct platform {
 };
 
 enum pool_kind { POOL_SHARED, POOL_DEDICATED };
+/* What is done about cards that are free and lie too far apart. */
+enum defrag_policy { DEFRAG_NEVER, DEFRAG_ADVISE, DEFRAG_AUTO };
 struct pool {
     struct object object;
     int kind;             /* enum pool_kind */
     struct blob *tenants; /* dedicated: JSON list of tenant ids */
     bool lend;
     bool overflow;
+    int defrag;           /* enum defrag_policy */
+    int64_t defrag_moves; /* of workloads in an hour, at most */
+    int64_t defrag_gain;  /* whole cards more on one node, at least */
+    int64_t defrag_lost;  /* milli-card-ms that a plan loses, at most; 0: any */
+    /* Only then, minutes of the UTC day, [from, to); equal: always. */
+    int64_t defrag_from, defrag_to;
+    int64_t defrag_hour_ms, defrag_moved; /* since then, so many */
     /* derived */
     int64_t cards;
 };

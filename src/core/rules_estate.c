@@ -66,6 +66,10 @@ check_pool(const struct pool *pool, struct error *err)
         return error_field(err, "/kind",
                            "tenants, lend and overflow are for dedicated "
                            "pools");
+    if (pool->defrag == DEFRAG_AUTO && pool->defrag_moves == 0)
+        return error_field(err, "/defrag_moves",
+                           "defrag is auto and defrag_moves is 0: say how many "
+                           "workloads may be moved in an hour, or take advise");
     return 0;
 }
 

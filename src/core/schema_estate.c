@@ -4,6 +4,7 @@
 /* What the platform owns, and what it remembers. */
 
 /* The names of each enum, in the order of model.h. */
+static const char *const defrag_names[] = { "never", "advise", "auto", NULL };
 static const char *const pool_kind_names[] = { "shared", "dedicated", NULL };
 static const char *const node_state_names[] = { "schedulable", "cordoned",
                                                 "draining", "maintenance",
@@ -88,6 +89,21 @@ static const struct field pool_fields[] = {
         "ids of the tenants of a dedicated pool"),
     BOOL(pool, lend, C | U, "idle cards of a dedicated pool may be lent"),
     BOOL(pool, overflow, C | U, "open to nodepool tenants that are full"),
+    ENUM(pool, defrag, C | U, defrag_names,
+         "what is done when free cards lie too far apart"),
+    INT(pool, defrag_moves, C | U, 0, 1000,
+        "auto: workloads that are moved in an hour, at most"),
+    INT(pool, defrag_gain, C | U, 0, 1000,
+        "auto: cards more on one node, at least"),
+    AMOUNT(pool, defrag_lost, C | U,
+           "auto: card time that a plan may lose at most, milli-card-ms; 0: "
+           "any"),
+    INT(pool, defrag_from, C | U, 0, 1440,
+        "auto: from this minute of the UTC day"),
+    INT(pool, defrag_to, C | U, 0, 1440,
+        "auto: up to this one; equal: at any time"),
+    TIME(pool, defrag_hour_ms, FIELD_PLATFORM, "moves are counted since"),
+    AMOUNT(pool, defrag_moved, FIELD_PLATFORM, "moves since then"),
 };
 static const struct field node_fields[] = {
     ENUM(node, state, U, node_state_names, "whether it takes work"),

@@ -70,6 +70,14 @@ CREATE TABLE "pool" (
     "tenants" TEXT,
     "lend" INTEGER,
     "overflow" INTEGER,
+    "defrag" TEXT,
+    "defrag_moves" INTEGER,
+    "defrag_gain" INTEGER,
+    "defrag_lost" INTEGER,
+    "defrag_from" INTEGER,
+    "defrag_to" INTEGER,
+    "defrag_hour_ms" INTEGER,
+    "defrag_moved" INTEGER,
     "live" INTEGER NOT NULL DEFAULT 1
 ) STRICT;
 CREATE TABLE "node" (

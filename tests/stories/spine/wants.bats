@@ -99,6 +99,16 @@ committed() {
     refused 3 alice advise defragment default
 }
 
+@test "a pool says whether moves are made by themselves, and within what" {
+    refused 2 admin set pool default defrag=auto
+    says "how many workloads may be moved in an hour"
+    refused 3 alice set pool default defrag=auto defrag_moves=1
+    admin set pool default defrag=auto defrag_moves=4 defrag_gain=2 defrag_from=60 defrag_to=300
+    run admin get pools default -o json
+    [ "$(jq -c '[.. | objects | select(.defrag) | [.defrag, .defrag_moves]][0]' <<<"$output")" = '["auto",4]' ]
+    admin set pool default defrag=never
+}
+
 @test "a new tenant is given a card, which gives way to what is set" {
     admin create tenant fresh -q
     run admin get quotas -t fresh --level tenant -o json

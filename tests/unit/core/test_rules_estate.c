@@ -296,6 +296,31 @@ a_maintenance_goes_with_its_node(void **state)
     assert_int_equal(world_count(p.world, KIND_MAINTENANCE), 0);
 }
 
+static void
+a_pool_that_moves_work_says_how_much(void **state)
+{
+    struct actor root = people_login(&p, p.root);
+    struct actor rita = people_login(&p, p.rita);
+    struct ref pool = p.shared;
+
+    (void)state;
+    assert_int_equal(change(&root, pool, "{\"defrag\":\"advise\"}"), 0);
+    assert_int_equal(change(&root, pool, "{\"defrag\":\"auto\"}"), -1);
+    assert_int_equal(err.code, ERROR_INVALID);
+    assert_non_null(strstr(err.text, "how many workloads"));
+    assert_int_equal(change(&root, pool, "{\"defrag\":\"always\"}"), -1);
+    assert_int_equal(
+        change(&root, pool, "{\"defrag\":\"auto\",\"defrag_from\":1441}"),
+        -1);
+    assert_int_equal(
+        change(&rita, pool, "{\"defrag\":\"auto\",\"defrag_moves\":1}"),
+        -1);
+    assert_int_equal(
+        change(&root, pool, "{\"defrag\":\"auto\",\"defrag_moves\":1}"), 0);
+    assert_int_equal(change(&root, pool, "{\"defrag_moves\":0}"), -1);
+    assert_int_equal(change(&root, pool, "{\"defrag_moved\":0}"), -1);
+}
+
 int
 main(void)
 {
@@ -310,6 +335,7 @@ main(void)
         CASE(a_node_stays_while_a_gang_that_was_there_runs),
         CASE(a_join_token_is_short_lived),
         CASE(a_maintenance_goes_with_its_node),
+        CASE(a_pool_that_moves_work_says_how_much),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
