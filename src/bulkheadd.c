@@ -33,6 +33,7 @@
 #include "control/restore.h"
 #include "control/space.h"
 #include "control/tick.h"
+#include "identity/oidc.h"
 #include "store/backup.h"
 
 #define CONFIG_MAX ((size_t)64 * 1024)
@@ -63,6 +64,7 @@ struct settings {
     int64_t streams_max;
     int64_t timeout_s;
     struct egress_policy egress; /* texts are the daemon's */
+    const char *redirects;       /* the same; NULL: none */
     int64_t space_low_mib;
 };
 
@@ -93,6 +95,8 @@ static const char usage[] =
     "                          usage_cut_ms, jobs_max, connections_max,\n"
     "                          flight_max, subject_max, streams_max,\n"
     "                          timeout_s, space_low_mib,\n"
+    "                          redirects (where logins by an identity\n"
+    "                          provider may end, beside loopback),\n"
     "                          egress (whom the platform may ask:\n"
     "                          hosts, networks, ca_file, loopback)\n"
     "  --port-file PATH        write the TCP port there once it listens\n"
@@ -169,6 +173,20 @@ read_egress(const json_t *json, struct arena *arena, struct egress_policy *out,
     return 0;
 }
 
+/* Where a browser may end after a login, e.g. at a console: exact. */
+static int
+read_redirects(const json_t *json, struct arena *arena, const char **out,
+               struct error *err)
+{
+    const char *list = NULL;
+
+    if (json_text(json, "redirects", false, 4096, &list, err) != 0 ||
+        (list != NULL && oidc_check_redirects(list, err) != 0))
+        return -1;
+    *out = list == NULL ? NULL : arena_strdup(arena, list);
+    return 0;
+}
+
 static int
 read_settings(struct arena *arena, const char *path, struct settings *out,
               struct error *err)
@@ -177,7 +195,7 @@ read_settings(struct arena *arena, const char *path, struct settings *out,
         "currency",   "clock_jump_ms", "usage_cut_ms",
         "jobs_max",   "connections_max", "flight_max",
         "subject_max", "streams_max",  "timeout_s",    "egress",
-        "space_low_mib",
+        "space_low_mib", "redirects",
         NULL
     };
     scoped_buffer text = { 0 };
@@ -210,6 +228,7 @@ read_settings(struct arena *arena, const char *path, struct settings *out,
                    &out->space_low_mib, err);
     rc |= read_egress(json_object_get(json, "egress"), arena, &out->egress,
                       err);
+    rc |= read_redirects(json, arena, &out->redirects, err);
     if (rc == 0 && currency != NULL)
         (void)snprintf(out->currency, sizeof(out->currency), "%s", currency);
     return rc == 0 ? 0 : error_prefix(err, "configuration");
@@ -340,6 +359,7 @@ start_api(struct daemon *daemon, const struct options *options,
         .store_path = arena_printf(daemon->arena, "%s/store", options->data),
         .version = VERSION,
         .egress = &settings->egress,
+        .redirects = settings->redirects,
         .seal = &daemon->seal,
         .connections_max = (unsigned)settings->connections_max,
         .flight_max = (unsigned)settings->flight_max,

@@ -54,7 +54,7 @@ struct acceptance {
 static void
 refuse_token(struct exchange *exchange)
 {
-    state_failed_try(exchange->api, exchange->source);
+    state_failed_try(exchange, NULL);
     error_set(&exchange->error, ERROR_UNAUTHENTICATED,
               "the invitation is not valid: it was used, withdrawn, or is "
               "over");
@@ -154,7 +154,7 @@ accounts_accept(struct exchange *exchange)
     exchange->data = acceptance;
     acceptance->password =
         json_string_value(json_object_get(exchange->body, "password"));
-    if (state_may_try(exchange->api, exchange->source, err) != 0) {
+    if (state_may_try(exchange, NULL, err) != 0) {
         exchange_fail(exchange);
         exchange_finish(exchange);
         return;

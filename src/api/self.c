@@ -235,8 +235,7 @@ self_check_password(struct exchange *exchange, struct error *err)
     struct proof *proof = exchange->data;
     char account[2 * DIGEST_SIZE + 1];
     hex_encode(exchange->token, DIGEST_SIZE, account);
-    const char *source = state_source(exchange, account);
-    if (state_may_try(exchange->api, source, err) != 0)
+    if (state_may_try(exchange, account, err) != 0)
         return -1;
     if (proof->password == NULL)
         return 0;
@@ -244,7 +243,7 @@ self_check_password(struct exchange *exchange, struct error *err)
         password_verify(proof->hash[0] == '\0' ? NULL : proof->hash,
                         proof->password, exchange->api->options.password_cost);
     if (!proof->right)
-        state_failed_try(exchange->api, source);
+        state_failed_try(exchange, account);
     return 0;
 }
 

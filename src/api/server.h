@@ -40,6 +40,7 @@ struct api_options {
     const struct password_cost *password_cost; /* NULL: the default */
     struct agents *agents;   /* NULL: agents are answered 501 */
     const struct egress_policy *egress; /* NULL: nobody outside is asked */
+    const char *redirects; /* of logins, beside loopback; NULL: none */
     const struct seal_key *seal; /* of kept secrets; NULL: none are kept */
     int64_t refetch_ms; /* of keys that are not known, 0: control/sso.h */
     unsigned connections_max; /* 0: 1024 */

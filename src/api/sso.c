@@ -25,12 +25,12 @@ const struct body_field sso_body[] = {
     {"provider", BODY_TEXT, true, "name of the identity provider"},
     {"tenant", BODY_TEXT, false, "its tenant's name; none: the platform's"},
     {"redirect", BODY_TEXT, true,
-     "where the browser comes back: http://127.0.0.1:PORT/PATH"},
+     "where the browser comes back: http://127.0.0.1:PORT/PATH, or listed"},
     {NULL, BODY_TEXT, false, NULL},
 };
 const struct body_field sso_stepup_body[] = {
     {"redirect", BODY_TEXT, true,
-     "where the browser comes back: http://127.0.0.1:PORT/PATH"},
+     "where the browser comes back: http://127.0.0.1:PORT/PATH, or listed"},
     {NULL, BODY_TEXT, false, NULL},
 };
 const struct body_field sso_callback_body[] = {
@@ -156,7 +156,7 @@ refuse(struct loop *loop, struct exchange *exchange, const char *why)
 {
     struct request request = dispatch_request(exchange);
     execute_anonymous(loop, &request, "session.create", why);
-    state_failed_try(exchange->api, state_source(exchange, "sso"));
+    state_failed_try(exchange, NULL);
     exchange_fail(exchange);
 }
 
@@ -208,7 +208,8 @@ static bool
 take_redirect(struct exchange *exchange, struct sso_visit *visit)
 {
     const char *redirect = body_text(exchange, "redirect");
-    if (oidc_check_redirect(redirect, &exchange->error) != 0) {
+    if (oidc_check_redirect(redirect, exchange->api->options.redirects,
+                            &exchange->error) != 0) {
         give_up(exchange);
         return false;
     }
@@ -385,9 +386,8 @@ come_back(struct exchange *exchange, bool step_up)
     struct error *err = &exchange->error;
     if (visit == NULL)
         return;
-    const char *source = state_source(exchange, "sso");
     visit->step_up = step_up;
-    if (state_may_try(exchange->api, source, err) != 0) {
+    if (state_may_try(exchange, NULL, err) != 0) {
         give_up(exchange);
         return;
     }
@@ -396,7 +396,7 @@ come_back(struct exchange *exchange, bool step_up)
                  loop_now(exchange->api->loop), &visit->call.attempt,
                  err) != 0 ||
         check_redirect(exchange, visit) != 0) {
-        state_failed_try(exchange->api, source);
+        state_failed_try(exchange, NULL);
         give_up(exchange);
         return;
     }

@@ -12,8 +12,6 @@
 #include "core/printer.h"
 #include "identity/password.h"
 
-#define FAILURES_MAX 30
-#define FAILURE_REFILL_MS 2000
 #define SLOW_US 100000
 /* Everybody's requests wait behind these, so they are few. */
 #define HEAVY_MAX 8
@@ -73,6 +71,7 @@ state_new(struct loop *loop, const struct api_options *options)
     (void)pthread_mutex_init(&api->lock, NULL);
     (void)pthread_cond_init(&api->idle, NULL);
     random_bytes(&api->key, sizeof api->key);
+    random_bytes(&api->tries.key, sizeof api->tries.key);
     random_bytes(&api->cursor_key, sizeof api->cursor_key);
     if (own->egress != NULL && own->seal != NULL)
         api->sso = sso_new(&(struct sso_options){
@@ -306,55 +305,59 @@ state_forget(struct exchange *exchange)
     exchange->stream = NULL;
 }
 
-static struct state_failures *
-failures_of(struct api *api, const char *source)
+static bool
+is_local(const char *source)
 {
-    struct state_failures *failures =
-        &api->failures[bucket_of(api, source, strlen(source))];
-    int64_t now_ms = clock_mono_ms();
-    int64_t refill = (now_ms - failures->refilled_ms) / FAILURE_REFILL_MS;
-    if (failures->refilled_ms == 0 || refill >= FAILURES_MAX)
-        failures->left = FAILURES_MAX;
-    else if (refill > 0 && failures->left + (unsigned)refill < FAILURES_MAX)
-        failures->left += (unsigned)refill;
-    else if (refill > 0)
-        failures->left = FAILURES_MAX;
-    if (failures->refilled_ms == 0 || refill > 0)
-        failures->refilled_ms = now_ms;
-    return failures;
+    return source[0] == '\0' || strncmp(source, "127.", 4) == 0 ||
+           strcmp(source, "::1") == 0;
 }
 
-const char *
-state_source(const struct exchange *exchange, const char *account)
+/* Who tries: the network, and for local ones, which all clients behind a proxy
+ * share, the account too.  most_ms: those who share one keep no other waiting
+ * for long. */
+static void
+name_source(const struct exchange *exchange, const char *account,
+            struct buffer *out, int64_t *most_ms)
 {
-    const char *source = exchange->source;
-    bool local = source[0] == '\0' || strncmp(source, "127.", 4) == 0 ||
-                 strcmp(source, "::1") == 0;
-    if (!local)
-        return source;
-    return arena_printf(exchange->arena, "%s %s", source, account);
+    char network[64];
+    bool local = is_local(exchange->source);
+    *most_ms = local && account == NULL ? TRIES_FORGET_MS : TRIES_WAIT_MAX_MS;
+    tries_network(exchange->source, network);
+    buffer_add_text(out, network);
+    if (local && account != NULL)
+        buffer_printf(out, " %s", account);
 }
 
 int
-state_may_try(struct api *api, const char *source, struct error *err)
+state_may_try(struct exchange *exchange, const char *account,
+              struct error *err)
 {
+    struct api *api = exchange->api;
+    scoped_buffer source = {0};
+    int64_t most_ms;
+    name_source(exchange, account, &source, &most_ms);
     (void)pthread_mutex_lock(&api->lock);
-    bool may = failures_of(api, source)->left > 0;
+    int64_t wait_ms =
+        tries_wait(&api->tries, buffer_text(&source), clock_mono_ms());
     (void)pthread_mutex_unlock(&api->lock);
-    if (may)
+    if (wait_ms == 0)
         return 0;
+    exchange->answer.retry_s = (unsigned)((wait_ms + 999) / 1000);
     return error_set(err, ERROR_RATE,
                      "too many failed attempts came from this address; wait "
-                     "some seconds");
+                     "%u s",
+                     exchange->answer.retry_s);
 }
 
 void
-state_failed_try(struct api *api, const char *source)
+state_failed_try(struct exchange *exchange, const char *account)
 {
+    struct api *api = exchange->api;
+    scoped_buffer source = {0};
+    int64_t most_ms;
+    name_source(exchange, account, &source, &most_ms);
     (void)pthread_mutex_lock(&api->lock);
-    struct state_failures *failures = failures_of(api, source);
-    if (failures->left > 0)
-        failures->left--;
+    tries_failed(&api->tries, buffer_text(&source), most_ms, clock_mono_ms());
     (void)pthread_mutex_unlock(&api->lock);
 }
 

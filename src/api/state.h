@@ -10,6 +10,7 @@
 #include "api/peers.h"
 #include "api/server.h"
 #include "api/stream.h"
+#include "api/tries.h"
 #include "base/hash.h"
 #include "base/seal.h"
 
@@ -28,11 +29,6 @@ struct sso;
 
 /* Counts share a bucket when the keyed hash of their owners is equal: memory
  * stays bounded, and nobody can aim at another's bucket. */
-struct state_failures {
-    int64_t refilled_ms;
-    unsigned left;
-};
-
 struct state_known {
     uint8_t token[DIGEST_SIZE];
     struct id subject;
@@ -71,7 +67,7 @@ struct api {
     unsigned heavy; /* of them on routes that are ROUTE_HEAVY */
     unsigned heavy_owners[STATE_BUCKETS];
     struct state_known known[STATE_BUCKETS];
-    struct state_failures failures[STATE_BUCKETS];
+    struct tries tries; /* logins that failed */
     struct state_metrics metrics;
     struct budget budget; /* of questions that cost much */
     struct estimator *estimator; /* world thread */
@@ -104,15 +100,12 @@ void state_forget(struct exchange *exchange);
 int state_task_begin(struct api *api, struct error *err);
 void state_task_end(struct api *api);
 
-/* Who tries: the address, and for local ones, which all clients behind a
- * proxy share, the account too, so that one of them cannot shut out the rest.
- * In the exchange's arena. */
-const char *state_source(const struct exchange *exchange,
-                         const char *account);
-/* May this source try a password or a secret?  ERROR_RATE when it failed too
- * often lately. */
-int state_may_try(struct api *api, const char *source, struct error *err);
-void state_failed_try(struct api *api, const char *source);
+/* May this client try a password or a secret of the account (NULL: of nobody
+ * in particular)?  ERROR_RATE while its network, and behind a proxy of this
+ * machine the account, waits for failures of its own (tries.h). */
+int state_may_try(struct exchange *exchange, const char *account,
+                  struct error *err);
+void state_failed_try(struct exchange *exchange, const char *account);
 
 struct state_metrics state_metrics(struct api *api, unsigned *flight_out);
 

@@ -8,7 +8,8 @@
 #define COMMANDS(X)                                                           \
     X(login) X(logout) X(whoami) X(stepup) X(first_admin) X(passwd) X(use)    \
     X(invite) X(accept) X(enrol_factor) X(confirm_factor) X(drop_factor)      \
-    X(renew_recovery) X(reset_factor) X(lockouts) X(unlock)                   \
+    X(renew_recovery) X(reset_factor) X(require_factor)                       \
+    X(lockouts) X(unlock)                                                     \
     X(get) X(nouns) X(create) X(set) X(delete)                                \
     X(set_quota) X(set_clientsecret) X(raise_quota) X(request_quota) X(request_class)               \
     X(request_priority) X(request_reservation) X(approve_request)             \

@@ -155,6 +155,32 @@ reset(struct cli *cli, struct error *err)
     return 0;
 }
 
+/* What a tenant asks of its own people, beside the platform's policy. */
+static int
+require(struct cli *cli, struct error *err)
+{
+    scoped_json body = json_pack("{s:s}", "second_factor", cli->words[0]);
+    scoped_json answer = NULL;
+    const char *path;
+
+    if (cli->tenant == NULL) {
+        (void)error_set(err, ERROR_INVALID, "which tenant's people?");
+        return error_help(err, "--tenant NAME; for all: `bulkhead set "
+                               "platform second_factor=%s`",
+                          cli->words[0]);
+    }
+    if (place_object(cli, KIND_TENANT, cli->tenant, &path, err) != 0 ||
+        send_factor(cli, "POST",
+                    arena_printf(cli->arena, "%s/second-factor", path), body,
+                    &answer, err) != 0)
+        return -1;
+    output_done(cli, "tenant", cli->tenant,
+                arena_printf(cli->arena, "asks for second factors: %s",
+                             cli->words[0]),
+                answer);
+    return 0;
+}
+
 static const struct command_option enrol_options[] = {
     { "later", 0, NULL, "do not ask for the code now" },
     { "code-file", 0, "FILE", "file with the code" },
@@ -213,4 +239,16 @@ const struct command command_reset_factor = {
     .words_min = 1,
     .words_max = 1,
     .run = reset,
+};
+const struct command command_require_factor = {
+    .verb = "require",
+    .noun = "factor",
+    .words = "off|step-up|login",
+    .help = "Say when a tenant's people have to show a second factor.",
+    .more = "step-up: for guarded commands. login: before anything else. The "
+            "platform's policy\n(`bulkhead set platform second_factor=...`) "
+            "counts where it asks for more.",
+    .words_min = 1,
+    .words_max = 1,
+    .run = require,
 };

@@ -101,8 +101,8 @@ oidc_attempt_make(struct oidc_attempt *out)
     make_secret(out->verifier);
 }
 
-int
-oidc_check_redirect(const char *redirect, struct error *err)
+static bool
+is_loopback(const char *redirect)
 {
     static const char four[] = "http://127.0.0.1:", six[] = "http://[::1]:";
     const char *at = NULL;
@@ -114,13 +114,73 @@ oidc_check_redirect(const char *redirect, struct error *err)
         at = redirect + sizeof(six) - 1;
     for (; at != NULL && *at >= '0' && *at <= '9' && port < 100000; at++)
         port = port * 10 + (*at - '0');
-    if (at != NULL && port >= 1024 && port <= 65535 && *at == '/' &&
-        strspn(at, "abcdefghijklmnopqrstuvwxyz0123456789/-_") == strlen(at) &&
-        strlen(redirect) < OIDC_URL_MAX)
+    return at != NULL && port >= 1024 && port <= 65535 && *at == '/' &&
+           strspn(at, "abcdefghijklmnopqrstuvwxyz0123456789/-_") ==
+               strlen(at);
+}
+
+/* The next entry of a list, without the blanks around it; *at goes on. */
+static const char *
+next_entry(const char **at, size_t *size)
+{
+    const char *from = *at + strspn(*at, " ,");
+
+    *size = strcspn(from, ",");
+    *at = from + *size;
+    while (*size > 0 && from[*size - 1] == ' ')
+        --*size;
+    return *size > 0 ? from : NULL;
+}
+
+static bool
+is_listed(const char *redirect, const char *listed)
+{
+    const char *entry;
+    size_t size;
+
+    while (listed != NULL && (entry = next_entry(&listed, &size)) != NULL)
+        if (strlen(redirect) == size && memcmp(redirect, entry, size) == 0)
+            return true;
+    return false;
+}
+
+int
+oidc_check_redirect(const char *redirect, const char *listed,
+                    struct error *err)
+{
+    if (strlen(redirect) < OIDC_URL_MAX &&
+        (is_loopback(redirect) || is_listed(redirect, listed)))
         return 0;
-    return error_field(err, "/redirect",
-                       "a redirect is http://127.0.0.1:PORT/PATH or "
-                       "http://[::1]:PORT/PATH with a port from 1024 on");
+    (void)error_field(err, "/redirect",
+                      "a redirect is http://127.0.0.1:PORT/PATH or "
+                      "http://[::1]:PORT/PATH with a port from 1024 on, or "
+                      "one that the operator listed");
+    return error_help(err, "an operator lists others in the configuration of "
+                           "bulkheadd: \"redirects\"");
+}
+
+int
+oidc_check_redirects(const char *list, struct error *err)
+{
+    static const char begin[] = "https://";
+    const char *entry;
+    size_t size;
+
+    while ((entry = next_entry(&list, &size)) != NULL) {
+        bool plain = size > sizeof(begin) && size < OIDC_URL_MAX &&
+                     memcmp(entry, begin, sizeof(begin) - 1) == 0 &&
+                     entry[sizeof(begin) - 1] != '/';
+
+        for (size_t i = 0; i < size; i++)
+            plain = plain && entry[i] > ' ' && entry[i] <= '~' &&
+                    strchr("?#@\\\"<>", entry[i]) == NULL;
+        if (!plain)
+            return error_field(err, "/redirects",
+                               "\"%.*s\" is no https URL with a host and "
+                               "nothing but a path",
+                               size > 200 ? 200 : (int)size, entry);
+    }
+    return 0;
 }
 
 static void

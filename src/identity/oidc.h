@@ -47,8 +47,13 @@ int oidc_metadata_parse(const json_t *document, const char *issuer,
 
 void oidc_attempt_make(struct oidc_attempt *out);
 /* Is this a redirect to loopback (RFC 8252 7.3): http, 127.0.0.1 or [::1], a
- * port, a plain path? */
-int oidc_check_redirect(const char *redirect, struct error *err);
+ * port, a plain path?  Or, to the letter, one of those that an operator lists
+ * (comma separated, NULL: none)? */
+int oidc_check_redirect(const char *redirect, const char *listed,
+                        struct error *err);
+/* Is every entry of such a list an https URL with a host, without user name,
+ * query, fragment or blanks in it? */
+int oidc_check_redirects(const char *list, struct error *err);
 /* Where the browser goes.  acr: values to ask for, NULL: none; again: the
  * person has to prove itself anew. */
 void oidc_authorization_url(const struct oidc_metadata *metadata,

@@ -130,7 +130,12 @@ code_at() {
     join pol vision /tenants/vision developer
     login_pol() { cli pol login pol -t vision --password-file "$home/password" "$@"; }
     login_pol -q
-    as root PATCH /tenants/vision '{"second_factor":"login"}' -H 'If-Match: *'
+    join vera vision /tenants/vision tenant-admin
+    cli vera login vera -t vision --password-file "$home/password" -q
+    refused 3 pol require factor off -t vision
+    refused 2 vera require factor sometimes -t vision
+    says "off, step-up, login"
+    cli vera require factor login -t vision -q
     refused 4 pol get projects -t vision
     says "enrol factor"
     cli pol enrol factor -q >"$home/uri.pol" 2>/dev/null
