@@ -23,7 +23,7 @@ line(const struct world *world, const struct reach *reach, bool named)
     json_object_set_new(item, "grant", object_id_json(world, reach->grant));
     json_object_set_new(item, "node", object_id_json(world, node));
     json_object_set_new(item, "role", name_of(world, grant->role));
-    json_object_set_new(item, "to", json_time(grant->to_ms));
+    json_object_set_new(item, "to", json_time(reach_end(reach)));
     json_object_set_new(item, "at",
                         json_pack("s++", schema_get((enum kind)node.kind)->name,
                                   " ", at == NULL ? "" : at->name));
@@ -40,7 +40,7 @@ rights_list(const struct granted *granted, struct ref subject)
     const struct world *world = granted_world(granted);
     bool own = ref_equal(subject, granted_actor(granted)->subject);
     json_t *list = json_array();
-    reach_each(world, subject, reach)
+    reach_each(world, subject, granted_now_ms(granted), reach)
         if (own || access_visible(granted, reach.grant))
             json_array_append_new(
                 list, line(world, &reach,

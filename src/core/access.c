@@ -211,12 +211,29 @@ refuse_limited(const struct question *question, struct error *err)
     return error_help(err, "`bulkhead stepup`, POST /stepup with a code");
 }
 
+/* The grant that has the verb is for sessions with a second factor. */
+static int
+refuse_without_factor(const struct question *question, struct error *err)
+{
+    error_set(err, ERROR_STEP_UP,
+              "%s is yours in a session that has shown a second factor",
+              verb_name(question->verb));
+    if (!proof_is_enrolled(question->world, question->actor->subject))
+        return error_help(err, "enrol one, then show it: `bulkhead enrol "
+                               "factor`, `bulkhead stepup`");
+    return error_help(err, "show it and repeat: `bulkhead stepup`, POST "
+                           "/stepup with a code");
+}
+
 static int
 refuse_unproved(const struct question *question, struct error *err)
 {
     const struct world *world = question->world;
     struct ref subject = question->actor->subject;
+    const struct grant *grant = world_grant(world, question->verdict->grant);
 
+    if (grant != NULL && grant->factor && !judge_has_factor(question))
+        return refuse_without_factor(question, err);
     error_set(err, ERROR_STEP_UP,
               "%s needs a proof of identity within the last 5 minutes",
               verb_name(question->verb));
@@ -232,7 +249,7 @@ refuse_unproved(const struct question *question, struct error *err)
 static bool
 is_proof_missing(const struct question *question, enum access_outcome outcome)
 {
-    return outcome == ACCESS_STEP_UP && verb_op(question->verb) == VERB_OP_GET;
+    return outcome == ACCESS_STEP_UP && judge_would_see(question);
 }
 
 /* Says no: what is not visible was never there. */
@@ -352,9 +369,10 @@ access_saw(const struct granted *granted, enum kind kind, struct ref parent,
 
 /* Does some grant of the actor tell one device from its siblings? */
 static bool
-has_devices(const struct world *world, const struct actor *actor)
+has_devices(const struct world *world, const struct actor *actor,
+            int64_t now_ms)
 {
-    reach_each(world, actor->subject, reach)
+    reach_each(world, actor->subject, now_ms, reach)
         if (world_grant(world, reach.grant)->devices != NULL)
             return true;
     return false;
@@ -369,7 +387,9 @@ access_view(const struct granted *granted)
     return (struct access_view){ .world = world,
                                  .actor = actor,
                                  .now_ms = granted_now_ms(granted),
-                                 .alone = has_devices(world, actor) };
+                                 .alone = has_devices(
+                                     world, actor,
+                                     granted_now_ms(granted)) };
 }
 
 /* No state, grant, deny or ceiling lies on these, no subject is one, and they

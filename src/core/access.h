@@ -230,6 +230,7 @@ struct offer {
     const char *sources;    /* "": any */
     int64_t proof_ms;       /* 0: any age */
     bool approval;
+    bool factor;
 };
 
 /*

@@ -59,7 +59,7 @@ is_beneficiary(const struct world *world, struct ref person,
         return reach_is_in(world, person, object);
     if (object.kind != KIND_ROLE)
         return false;
-    reach_each(world, person, reach)
+    reach_each(world, person, REACH_EVER, reach)
         if (ref_equal(world_grant(world, reach.grant)->role, object))
             return true;
     return false;
@@ -110,7 +110,7 @@ static bool
 may_decide(const struct question *question, struct ref approver,
            struct ref requester)
 {
-    reach_each(question->world, approver, reach)
+    reach_each(question->world, approver, question->now_ms, reach)
         if (judge_stands(question, world_grant(question->world, reach.grant),
                          VERB_APPROVAL_DECIDE) &&
             is_given_by_others(question->world, &reach, requester))

@@ -48,7 +48,7 @@ has_role(const struct world *world, struct ref person, int64_t now_ms)
     struct ref platform = world_platform_ref(world);
     const struct platform *policy = world_platform(world, platform);
 
-    reach_each(world, person, reach) {
+    reach_each(world, person, now_ms, reach) {
         const struct grant *grant = world_grant(world, reach.grant);
         const struct object *role = world_object(world, grant->role);
 

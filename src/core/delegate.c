@@ -8,9 +8,11 @@
 /* Who may hand out what, and control whom; see access.h. */
 
 static bool
-ends_within(const struct grant *grant, int64_t to_ms)
+ends_within(const struct reach *reach, int64_t to_ms)
 {
-    return grant->to_ms == 0 || (to_ms != 0 && to_ms <= grant->to_ms);
+    int64_t end_ms = reach_end(reach);
+
+    return end_ms == 0 || (to_ms != 0 && to_ms <= end_ms);
 }
 
 /* use: what the grant lets do; else what it lets hand out. */
@@ -29,18 +31,21 @@ grant_verbs(const struct world *world, const struct grant *grant, bool use)
 /* Does an offer keep to all conditions of the grant that it would come from?
  * One that is bound to devices or to a work order gives nothing away. */
 static bool
-is_within(const struct question *question, const struct grant *grant,
+is_within(const struct question *question, const struct reach *reach,
           const struct offer *offer)
 {
+    const struct grant *grant = world_grant(question->world, reach->grant);
     int64_t age_ms = question->now_ms - question->actor->proved_ms;
 
-    if (!ends_within(grant, offer->to_ms) || grant->devices != NULL ||
+    if (!ends_within(reach, offer->to_ms) || grant->devices != NULL ||
         !ref_is_none(grant->workorder) ||
         !network_within(offer->sources, grant->sources))
         return false;
     if (grant->proof_ms > 0 &&
         (offer->proof_ms == 0 || offer->proof_ms > grant->proof_ms ||
          question->actor->proved_ms == 0 || age_ms > grant->proof_ms))
+        return false;
+    if (grant->factor && (!offer->factor || !judge_has_factor(question)))
         return false;
     return !grant->approval || offer->approval;
 }
@@ -54,7 +59,8 @@ collect(const struct question *question, bool use, const struct offer *offer)
 {
     struct verbs sum = { { 0 } };
 
-    reach_each(question->world, question->actor->subject, reach) {
+    reach_each(question->world, question->actor->subject, question->now_ms,
+               reach) {
         unsigned place = judge_place(question, reach.node);
         const struct grant *grant;
 
@@ -64,7 +70,7 @@ collect(const struct question *question, bool use, const struct offer *offer)
         if (!judge_bounds(question->world, grant) ||
             judge_conditions(question, grant)[0] != '\0')
             continue;
-        if (offer != NULL && !is_within(question, grant, offer))
+        if (offer != NULL && !is_within(question, &reach, offer))
             continue;
         sum = verbs_or(sum, verbs_and(grant_verbs(question->world, grant, use),
                                       verbs_for((enum kind)grant->object
@@ -186,17 +192,20 @@ access_delegate_check(const struct world *world, const struct actor *actor,
 
 /* What a subject may do and hand out by one grant, as an offer. */
 static struct offer
-grant_offer(const struct world *world, const struct grant *grant)
+grant_offer(const struct world *world, const struct reach *reach)
 {
+    const struct grant *grant = world_grant(world, reach->grant);
+    int64_t left_ms = reach_end(reach);
     struct verbs verbs = verbs_or(grant_verbs(world, grant, true),
                                   grant_verbs(world, grant, false));
 
     return (struct offer){ .verbs = verbs,
                            .from_ms = grant->from_ms,
-                           .to_ms = grant->to_ms,
+                           .to_ms = left_ms,
                            .sources = grant->sources,
                            .proof_ms = grant->proof_ms,
-                           .approval = grant->approval };
+                           .approval = grant->approval,
+                           .factor = grant->factor };
 }
 
 int
@@ -205,9 +214,9 @@ access_control_check(const struct world *world, const struct actor *actor,
 {
     if (ref_equal(actor->subject, target))
         return 0;
-    reach_each(world, target, reach) {
+    reach_each(world, target, now_ms, reach) {
         const struct grant *grant = world_grant(world, reach.grant);
-        struct offer offer = grant_offer(world, grant);
+        struct offer offer = grant_offer(world, &reach);
         struct verbs may;
 
         if (grant->to_ms != 0 && grant->to_ms <= now_ms)

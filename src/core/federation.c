@@ -8,6 +8,7 @@
 #include "core/access.h"
 #include "core/object.h"
 #include "core/proof.h"
+#include "core/reach.h"
 #include "core/role.h"
 #include "core/rules.h"
 
@@ -17,6 +18,7 @@
 struct entry {
     const char *claim, *value;
     struct ref role, node;
+    struct ref group; /* instead of both */
 };
 struct entries {
     json_t *mapping;
@@ -96,7 +98,7 @@ find(const struct world *world, const json_t *item, const char *key,
     return ref;
 }
 
-/* False when role or node are gone. */
+/* False when role and node, or the group, are gone. */
 static bool
 read_entry(const struct world *world, const json_t *item, struct entry *out)
 {
@@ -105,9 +107,12 @@ read_entry(const struct world *world, const json_t *item, struct entry *out)
         .value = json_string_value(json_object_get(item, "value")),
         .role = find(world, item, "role", KIND_ROLE),
         .node = find(world, item, "node", KIND_NONE),
+        .group = find(world, item, "group", KIND_GROUP),
     };
-    return out->claim != NULL && out->value != NULL &&
-           !ref_is_none(out->role) && !ref_is_none(out->node);
+    if (out->claim == NULL || out->value == NULL)
+        return false;
+    return !ref_is_none(out->group) ||
+           (!ref_is_none(out->role) && !ref_is_none(out->node));
 }
 
 static bool
@@ -154,10 +159,20 @@ entries_read(const struct world *world,
 }
 
 static bool
+entries_let_in(const struct entries *entries, struct ref group)
+{
+    for (size_t i = 0; i < entries->count; i++)
+        if (ref_equal(entries->list[i].group, group))
+            return true;
+    return false;
+}
+
+static bool
 entries_give(const struct entries *entries, const struct grant *grant)
 {
     for (size_t i = 0; i < entries->count; i++)
-        if (ref_equal(entries->list[i].role, grant->role) &&
+        if (ref_is_none(entries->list[i].group) &&
+            ref_equal(entries->list[i].role, grant->role) &&
             ref_equal(entries->list[i].node, grant->object.parent))
             return true;
     return false;
@@ -167,9 +182,15 @@ static void
 take_back_one(struct changes *changes, struct ref provider, struct ref ref,
               const struct entries *still)
 {
-    const struct grant *grant = world_grant(changes->world, ref);
+    const struct world *world = changes->world;
+    const struct grant *grant = world_grant(world, ref);
+    const struct membership *member = world_membership(world, ref);
 
-    if (ref_equal(grant->provider, provider) && !entries_give(still, grant))
+    if (grant != NULL && ref_equal(grant->provider, provider) &&
+        !entries_give(still, grant))
+        rules_drop(changes, ref);
+    if (member != NULL && ref_equal(member->provider, provider) &&
+        !entries_let_in(still, member->object.parent))
         rules_drop(changes, ref);
 }
 
@@ -178,14 +199,17 @@ static void
 take_back(struct changes *changes, struct ref provider, struct ref subject,
           const struct entries *still)
 {
+    static const enum kind kinds[] = { KIND_GRANT, KIND_MEMBER };
     const struct world *world = changes->world;
 
-    if (ref_is_none(subject)) {
-        world_each(world, KIND_GRANT, ref)
-            take_back_one(changes, provider, ref, still);
-    } else {
-        world_each_index(world, KIND_GRANT, 0, subject, ref)
-            take_back_one(changes, provider, ref, still);
+    for (size_t i = 0; i < 2; i++) {
+        if (ref_is_none(subject)) {
+            world_each(world, kinds[i], ref)
+                take_back_one(changes, provider, ref, still);
+        } else {
+            world_each_index(world, kinds[i], 0, subject, ref)
+                take_back_one(changes, provider, ref, still);
+        }
     }
 }
 
@@ -224,6 +248,95 @@ find_grant(const struct changes *changes, struct ref provider,
     return (struct ref){ 0 };
 }
 
+/* --- groups --- */
+
+/* The user's membership, or the number of their groups. */
+static struct ref
+find_member(const struct world *world, struct ref user, struct ref group,
+            size_t *groups)
+{
+    *groups = 0;
+    if (world_get(world, user) == NULL)
+        return (struct ref){ 0 };
+    world_each_index(world, KIND_MEMBER, 0, user, ref) {
+        if (ref_equal(world_parent(world, ref), group))
+            return ref;
+        ++*groups;
+    }
+    return (struct ref){ 0 };
+}
+
+static bool
+is_full(const struct world *world, struct ref group)
+{
+    size_t members = 0;
+
+    world_each_child(world, KIND_MEMBER, group, ref)
+        members++;
+    return members >= REACH_MEMBERS_MAX;
+}
+
+/* Memberships that this change set makes. */
+static size_t
+count_made(const struct changes *changes, struct ref group, bool *there)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < changes->count; i++) {
+        const struct membership *made = changes->list[i].image;
+
+        if (changes->list[i].ref.kind != KIND_MEMBER || made == NULL ||
+            !changes->list[i].created)
+            continue;
+        count++;
+        *there = *there || ref_equal(made->object.parent, group);
+    }
+    return count;
+}
+
+static void
+add_member(struct changes *changes, const struct identityprovider *provider,
+           struct ref user, struct ref group, int64_t to_ms)
+{
+    const struct object *person = change_get(changes, user);
+    const char *name = person->name;
+    struct membership *member;
+
+    if (!ref_is_none(world_find_name(changes->world, KIND_MEMBER, group,
+                                     name)))
+        name = "";
+    member = change_create(changes, KIND_MEMBER, group, name);
+    member->subject = user;
+    member->adder = provider->author;
+    member->provider = provider->object.self;
+    member->to_ms = to_ms;
+}
+
+static void
+let_in(struct changes *changes, const struct identityprovider *provider,
+       struct ref user, struct ref group)
+{
+    int64_t to_ms = changes->context.now_ms + provider->fresh_ms;
+    bool there = false;
+    size_t groups, made = count_made(changes, group, &there);
+    struct ref have = find_member(changes->world, user, group, &groups);
+    const struct membership *member = world_membership(changes->world, have);
+
+    if (there)
+        return;
+    if (member != NULL) {
+        if (ref_equal(member->provider, provider->object.self))
+            ((struct membership *)change_update(changes, have))->to_ms = to_ms;
+    } else if (!ref_equal(provider->author, user) && /* nobody lets in
+                                                        themselves */
+               groups + made < REACH_GROUPS_MAX &&
+               !is_full(changes->world, group)) {
+        add_member(changes, provider, user, group, to_ms);
+    }
+}
+
+/* --- all of it --- */
+
 static void
 give(struct changes *changes, const struct identityprovider *provider,
      struct ref user, const struct entry *entry)
@@ -257,8 +370,14 @@ give_all(struct changes *changes, const struct identityprovider *provider,
     entries_read(changes->world, provider, claims, &entries);
     if (world_get(changes->world, user) != NULL)
         take_back(changes, provider->object.self, user, &entries);
-    for (size_t i = 0; i < entries.count; i++)
-        give(changes, provider, user, &entries.list[i]);
+    for (size_t i = 0; i < entries.count; i++) {
+        const struct entry *entry = &entries.list[i];
+
+        if (ref_is_none(entry->group))
+            give(changes, provider, user, entry);
+        else
+            let_in(changes, provider, user, entry->group);
+    }
     entries_release(&entries);
 }
 

@@ -12,15 +12,18 @@
  * - A person is provider and subject, never a name or an e-mail address.  A
  *   provider speaks for users of its own parent alone, a tenant or the
  *   platform, so a tenant's provider asserts nobody else.
- * - The mapping is a list of {"claim", "value", "role", "node"}: whoever has
- *   the value in the claim, which is a text or a list of texts, has the role
- *   there.  Each login makes the grants of the mapping equal to what the claims
+ * - The mapping is a list of {"claim", "value", "role", "node"} and of
+ *   {"claim", "value", "group"}: whoever has the value in the claim, which is a
+ *   text or a list of texts, has the role there, or is in the group.  Each
+ *   login makes grants and memberships of the mapping equal to what the claims
  *   say: a claim that is missing or empty says "in no group" and takes them
  *   all away.  They name their provider and end fresh_ms after the login, so
  *   what the provider takes back ends too when the person stays away, for API
  *   keys as well.
- * - Writing an entry is handing out its role (rules_provider.c); being in
- *   grants it is bounded by ceilings and denies like every other.  Nobody
+ * - Writing an entry is handing out its role, or all that the group has
+ *   (rules_provider.c); being in grants it is bounded by ceilings and denies
+ *   like every other.  A group that is full takes in nobody more, and whom
+ *   somebody put into it by hand stays.  Nobody
  *   gains by a mapping that they wrote last.
  */
 

@@ -90,7 +90,7 @@ static const char *
 role_held(const struct world *world, const struct priority *priority,
           const struct actor *actor, struct ref project, int64_t now_ms)
 {
-    reach_each(world, actor->subject, reach) {
+    reach_each(world, actor->subject, now_ms, reach) {
         const struct grant *grant = world_grant(world, reach.grant);
         const struct role *role = world_role(world, grant->role);
 

@@ -129,7 +129,7 @@ is_whole(const struct grant *grant)
            grant->from_ms == 0 && grant->to_ms == 0 &&
            grant->sources[0] == '\0' && grant->devices == NULL &&
            ref_is_none(grant->workorder) && grant->proof_ms == 0 &&
-           !grant->approval;
+           !grant->approval && !grant->factor;
 }
 
 static struct holding

@@ -21,24 +21,6 @@ tell(const struct question *question, enum access_check check, struct ref ref,
 
 /* --- who --- */
 
-enum state
-judge_state(const struct object *object)
-{
-    const void *image = object;
-
-    if (object->self.kind == KIND_PROJECT)
-        return (enum state)((const struct project *)image)->state;
-    if (object->self.kind == KIND_TENANT)
-        return (enum state)((const struct tenant *)image)->state;
-    if (object->self.kind == KIND_UNIT)
-        return (enum state)((const struct unit *)image)->state;
-    if (object->self.kind == KIND_USER)
-        return (enum state)((const struct user *)image)->state;
-    if (object->self.kind == KIND_SERVICEACCOUNT)
-        return (enum state)((const struct serviceaccount *)image)->state;
-    return STATE_ACTIVE;
-}
-
 static bool
 session_is_alive(const struct world *world, const struct session *session,
                  struct ref subject, int64_t now_ms)
@@ -230,58 +212,6 @@ is_outside_key(const struct question *question)
 
 /* --- grants --- */
 
-/* Is the object one of the grant's devices, or below one, or the work order
- * itself with what it is to show? */
-static bool
-is_on_device(const struct question *question, const struct grant *grant)
-{
-    const struct opdocument *text =
-        world_opdocument(question->world, question->object);
-
-    if (text != NULL && text->audience != AUDIENCE_VENDOR)
-        return false;
-    for (unsigned i = 0; i < question->depth; i++) {
-        struct ref at = question->path[i];
-        const struct object *object = world_object(question->world, at);
-
-        if (!ref_is_none(grant->workorder) &&
-            ref_equal(at, grant->workorder))
-            return true;
-        if ((at.kind == KIND_NODE || at.kind == KIND_CARD) &&
-            schema_lists_id(grant->devices, (enum kind)at.kind, object->id))
-            return true;
-    }
-    return false;
-}
-
-const char *
-judge_conditions(const struct question *question, const struct grant *grant)
-{
-    if (question->now_ms < grant->from_ms)
-        return "not valid yet";
-    if (grant->to_ms != 0 && question->now_ms >= grant->to_ms)
-        return "expired";
-    if (!question->actor->supposed &&
-        !network_match(grant->sources, question->actor->source))
-        return "not from this network";
-    if (!ref_is_none(grant->workorder) &&
-        !workorder_is_open(question->world, grant->workorder,
-                           question->now_ms))
-        return "the work order is not open";
-    if (grant->devices != NULL && !is_on_device(question, grant))
-        return "not one of the devices";
-    return "";
-}
-
-bool
-judge_bounds(const struct world *world, const struct grant *grant)
-{
-    struct ref home = world_object(world, grant->subject)->scope;
-
-    return home.kind == KIND_PLATFORM ||
-           ref_equal(home, grant->object.scope);
-}
-
 static bool
 level_holds(enum verb verb, enum kind node)
 {
@@ -419,6 +349,16 @@ is_proved(const struct question *question, int64_t age_ms)
            question->now_ms - proved_ms <= age_ms;
 }
 
+bool
+judge_has_factor(const struct question *question)
+{
+    const struct actor *actor = question->actor;
+    const struct session *session =
+        world_session(question->world, actor->credential);
+
+    return actor->supposed || (session != NULL && session->factor_ms != 0);
+}
+
 /* Conditions that the actor can still bring about. */
 static enum access_outcome
 missing_of(const struct question *question, const struct grant *grant)
@@ -426,7 +366,8 @@ missing_of(const struct question *question, const struct grant *grant)
     if (grant->approval && verb_writes(question->verb) &&
         !is_seconded(question, 1))
         return ACCESS_APPROVAL;
-    if (grant->proof_ms > 0 && !is_proved(question, grant->proof_ms))
+    if ((grant->proof_ms > 0 && !is_proved(question, grant->proof_ms)) ||
+        (grant->factor && !judge_has_factor(question)))
         return ACCESS_STEP_UP;
     return ACCESS_ALLOWED;
 }
@@ -441,7 +382,8 @@ is_granted(const struct question *question,
 
     if (!judge_key_reaches(question))
         return false;
-    reach_each(question->world, question->actor->subject, reach) {
+    reach_each(question->world, question->actor->subject, question->now_ms,
+               reach) {
         const char *why = grant_fails(question, &reach);
         enum access_outcome missing = ACCESS_ALLOWED;
 
@@ -478,54 +420,6 @@ is_own(const struct question *question)
     return true;
 }
 
-struct access_audience
-judge_audience(const struct world *world, struct ref object)
-{
-    const struct pool *pool = world_pool(world, object);
-    const struct price *price = world_price(world, object);
-    int verb = verb_of((enum kind)object.kind, VERB_OP_GET);
-    struct access_audience audience = {
-        .known = verb >= 0 && verb_is((enum verb)verb, VERB_PUBLIC) &&
-                 world_get(world, object) != NULL,
-        .all = true,
-    };
-
-    if (pool != NULL) {
-        audience.all = pool->kind == POOL_SHARED;
-        audience.tenants = pool->tenants;
-    } else if (price != NULL && !ref_is_none(price->tenant)) {
-        audience.all = false;
-        audience.tenant = price->tenant;
-    }
-    return audience;
-}
-
-bool
-judge_reaches(const struct world *world, enum kind kind, struct id id,
-              const struct access_audience *audience, struct ref home)
-{
-    const struct tenant *tenant = world_tenant(world, home);
-
-    if (kind == KIND_POOL && tenant != NULL)
-        return schema_lists_id(tenant->pools, KIND_POOL, id) ||
-               (tenant->pools == NULL && audience->all) ||
-               schema_lists_id(audience->tenants, KIND_TENANT, tenant->object.id);
-    if (kind == KIND_PRICE)
-        return audience->all || ref_equal(audience->tenant, home);
-    return true;
-}
-
-/* Some published objects are there for some tenants only. */
-static bool
-is_published_to(const struct world *world, struct ref object, struct ref home)
-{
-    const struct access_audience audience = judge_audience(world, object);
-    const struct object *head = world_object(world, object);
-
-    return head != NULL && judge_reaches(world, (enum kind)object.kind,
-                                         head->id, &audience, home);
-}
-
 static bool
 is_public(const struct question *question)
 {
@@ -538,7 +432,7 @@ is_public(const struct question *question)
         return false;
     parent = question->path[1];
     if (!world_is_below(world, question->actor->subject, parent) ||
-        !is_published_to(world, question->object,
+        !judge_is_published(world, question->object,
                          world_scope(world, question->actor->subject)))
         return false;
     tell(question, ACCESS_CHECK_PUBLIC, question->object, "");
@@ -568,7 +462,7 @@ is_on_the_way(const struct question *question)
         return true;
     if (!is_node_kind((enum kind)object.kind))
         return false; /* no grant is there or below */
-    reach_each(world, question->actor->subject, reach)
+    reach_each(world, question->actor->subject, question->now_ms, reach)
         if (world_is_below(world, reach.node, object) &&
             counts_now(question, world_grant(world, reach.grant)))
             return true;
@@ -620,22 +514,34 @@ guard_outcome(const struct question *question)
 static bool is_limited(const struct question *question);
 static enum access_outcome judge_object(const struct question *question);
 
-/* Who asks and the path are known by now. */
-bool
-judge_sees(const struct question *question)
+/* The decision on getting the object.  Who asks and the path are known. */
+static enum access_outcome
+judge_get(const struct question *question)
 {
     struct access_verdict verdict = { .outcome = ACCESS_NO_OBJECT };
     struct question get = *question;
     int verb = verb_of((enum kind)question->object.kind, VERB_OP_GET);
 
+    if (verb < 0)
+        return ACCESS_NO_OBJECT;
     get.trace = NULL;
     get.verdict = &verdict;
-    if (verb >= 0) {
-        get.verb = (enum verb)verb;
-        if (!is_limited(&get) && judge_object(&get) == ACCESS_ALLOWED)
-            return true;
-    }
-    return is_on_the_way(&get);
+    get.verb = (enum verb)verb;
+    return is_limited(&get) ? ACCESS_LIMITED : judge_object(&get);
+}
+
+bool
+judge_sees(const struct question *question)
+{
+    return judge_get(question) == ACCESS_ALLOWED || is_on_the_way(question);
+}
+
+bool
+judge_would_see(const struct question *question)
+{
+    enum access_outcome outcome = judge_get(question);
+
+    return outcome == ACCESS_ALLOWED || outcome == ACCESS_STEP_UP;
 }
 
 static enum access_outcome

@@ -38,6 +38,8 @@ enum access_outcome judge_decide(struct question *question);
 /* Does the actor see the object, by a get verb or as a node on its way?  After
  * judge_decide, when that found both. */
 bool judge_sees(const struct question *question);
+/* The same by a get verb alone, if what the actor can prove were proved. */
+bool judge_would_see(const struct question *question);
 
 /* The state of what has one, STATE_ACTIVE for the rest. */
 enum state judge_state(const struct object *object);
@@ -57,6 +59,8 @@ bool judge_stands(const struct question *question, const struct grant *grant,
 /* "" when the grant's own conditions hold. */
 const char *judge_conditions(const struct question *question,
                              const struct grant *grant);
+/* Has the session shown a second factor, ever? */
+bool judge_has_factor(const struct question *question);
 /* Where the rights of a key's owner count for it: anywhere when the owner made
  * it, else below the subtree or where the owner lives, since whoever made it
  * may have kept it (access_may_mint). */
@@ -70,5 +74,7 @@ struct access_audience judge_audience(const struct world *world,
                                       struct ref object);
 bool judge_reaches(const struct world *world, enum kind kind, struct id id,
                    const struct access_audience *audience, struct ref home);
+bool judge_is_published(const struct world *world, struct ref object,
+                        struct ref home);
 
 #endif

@@ -388,6 +388,7 @@ struct grant { /* below platform, tenant, unit or project */
     struct ref workorder;   /* only while it is open */
     int64_t proof_ms;       /* longest age of the proof of identity; 0: any */
     bool approval;          /* each use needs a second person */
+    bool factor;            /* the session has shown a second factor */
     char sources[TEXT_MAX_SIZE];
     struct ref granter;
     struct ref provider; /* identityprovider whose mapping made it, or none */
@@ -402,6 +403,8 @@ struct membership { /* below its group */
     struct object object;
     struct ref subject; /* user or serviceaccount; indexed */
     struct ref adder;
+    int64_t to_ms; /* [.., to); 0: open */
+    struct ref provider; /* identityprovider whose mapping made it, or none */
 };
 
 /* Below a tenant or the platform; goes when it is accepted. */

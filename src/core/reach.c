@@ -7,6 +7,15 @@ reach_group(const struct reach *reach)
     return world_parent(reach->world, reach->member);
 }
 
+static bool
+is_over(const struct reach *reach)
+{
+    const struct membership *member =
+        world_membership(reach->world, reach->member);
+
+    return member->to_ms != 0 && member->to_ms <= reach->now_ms;
+}
+
 /* The line that it stands at; on to the first of a further group, when this
  * list is at its end. */
 static void
@@ -23,9 +32,12 @@ settle(struct reach *reach)
         reach->grant = (struct ref){ 0 };
         if (ref_is_none(reach->member))
             return;
+        reach->at = 0;
+        reach->list = NULL;
+        if (is_over(reach))
+            continue;
         reach->holder = reach_group(reach);
         reach->list = world_holdings(reach->world, reach->holder);
-        reach->at = 0;
     }
     line = &reach->list->lines[reach->at];
     reach->grant = (struct ref){ KIND_GRANT, line->grant };
@@ -35,10 +47,10 @@ settle(struct reach *reach)
 }
 
 struct reach
-reach_first(const struct world *world, struct ref subject)
+reach_first(const struct world *world, struct ref subject, int64_t now_ms)
 {
     struct reach reach = { .world = world, .subject = subject,
-                           .holder = subject };
+                           .now_ms = now_ms, .holder = subject };
 
     reach.list = world_holdings(world, subject);
     settle(&reach);
@@ -50,6 +62,19 @@ reach_next(struct reach *reach)
 {
     reach->at++;
     settle(reach);
+}
+
+int64_t
+reach_end(const struct reach *reach)
+{
+    const struct membership *member =
+        world_membership(reach->world, reach->member);
+    int64_t end_ms = world_grant(reach->world, reach->grant)->to_ms;
+
+    if (member != NULL && member->to_ms != 0 &&
+        (end_ms == 0 || member->to_ms < end_ms))
+        return member->to_ms;
+    return end_ms;
 }
 
 bool

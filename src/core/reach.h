@@ -11,12 +11,15 @@
  * Groups hold no groups, and a subject is in at most REACH_GROUPS_MAX.
  */
 
+#define REACH_EVER INT64_MIN /* as if no membership had ended */
+
 #define REACH_GROUPS_MAX 32
 #define REACH_MEMBERS_MAX 5000 /* of one group */
 
 struct reach {
     const struct world *world;
     struct ref subject;
+    int64_t now_ms;
     struct ref member; /* the membership it comes by; none: its own */
     struct ref grant;  /* none: there are no more */
     struct ref node, role; /* of the grant */
@@ -27,17 +30,23 @@ struct reach {
     uint32_t at;
 };
 
-/* The first grant of a user, service account or group. */
-struct reach reach_first(const struct world *world, struct ref subject);
+/* The first grant of a user, service account or group.  Memberships that are
+ * over by now_ms count no more. */
+struct reach reach_first(const struct world *world, struct ref subject,
+                         int64_t now_ms);
 void reach_next(struct reach *reach);
 /* The group that the grant comes by; none: the subject's own. */
 struct ref reach_group(const struct reach *reach);
 
-#define reach_each(world, subject, each)                                      \
-    for (struct reach each = reach_first(world, subject);                     \
+/* When the grant ends for the subject, with the membership at the latest; 0:
+ * never. */
+int64_t reach_end(const struct reach *reach);
+
+#define reach_each(world, subject, now_ms, each)                              \
+    for (struct reach each = reach_first(world, subject, now_ms);             \
          !ref_is_none((each).grant); reach_next(&(each)))
 
-/* Is the subject the group itself, or a member of it? */
+/* Is the subject the group itself, or a member of it, be it over? */
 bool reach_is_in(const struct world *world, struct ref subject,
                  struct ref group);
 

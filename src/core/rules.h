@@ -144,6 +144,10 @@ void rules_drop_group(struct changes *changes, struct ref group);
 void rules_drop_node_rights(struct changes *changes, struct ref node);
 /* A reservation with what is booked for it. */
 void rules_drop_reservation(struct changes *changes, struct ref ref);
+/* Can the actor hand out what a group's grants have, to who joins it until
+ * to_ms (0: for ever)? */
+int rules_check_joining(const struct edit *edit, struct ref group,
+                        struct ref subject, int64_t to_ms, struct error *err);
 /* The shortest life of a grant that the ceilings above a node allow, 0: no
  * bound. */
 int64_t rules_grant_life(const struct world *world, struct ref node);

@@ -53,9 +53,15 @@ check_room(const struct edit *edit, const struct membership *member,
     size_t members = 0, groups = 0;
 
     world_each_index(edit->world, KIND_MEMBER, 0, member->subject, ref) {
-        if (ref_equal(world_parent(edit->world, ref), group))
-            return error_set(err, ERROR_CONFLICT,
-                             "the subject is a member already");
+        const struct membership *other = world_membership(edit->world, ref);
+
+        if (ref_equal(other->object.parent, group)) {
+            error_set(err, ERROR_CONFLICT, "the subject is a member already");
+            return other->to_ms == 0
+                       ? -1
+                       : error_help(err, "until its end; delete that "
+                                         "membership first");
+        }
         groups++;
     }
     if (groups >= REACH_GROUPS_MAX)
@@ -85,9 +91,16 @@ take_name(const struct edit *edit, struct membership *member)
                        name);
 }
 
-/* What one grant of the group hands to the new member. */
+/* The earlier end; 0: none. */
+static int64_t
+earlier(int64_t a_ms, int64_t b_ms)
+{
+    return a_ms == 0 || (b_ms != 0 && b_ms < a_ms) ? b_ms : a_ms;
+}
+
+/* What one grant of the group hands to whoever joins it until to_ms. */
 static int
-check_grant(const struct edit *edit, const struct membership *member,
+check_grant(const struct edit *edit, struct ref subject, int64_t to_ms,
             const struct grant *grant, struct error *err)
 {
     const struct role *role = world_role(edit->world, grant->role);
@@ -96,17 +109,18 @@ check_grant(const struct edit *edit, const struct membership *member,
     struct offer offer = {
         .verbs = verbs_or(use, verbs_and(role->give, grant->give)),
         .from_ms = grant->from_ms,
-        .to_ms = grant->to_ms,
+        .to_ms = earlier(grant->to_ms, to_ms),
         .sources = grant->sources,
         .proof_ms = grant->proof_ms,
         .approval = grant->approval,
+        .factor = grant->factor,
     };
     struct verbs over;
 
     if (access_delegate_check(edit->world, edit->actor, node, &offer,
                               edit->now_ms, err) != 0)
         return -1;
-    if (!ref_equal(member->subject, edit->actor->subject))
+    if (!ref_equal(subject, edit->actor->subject))
         return 0;
     over = verbs_minus(use, access_use(edit->world, edit->actor, node,
                                        edit->now_ms));
@@ -118,27 +132,37 @@ check_grant(const struct edit *edit, const struct membership *member,
 }
 
 int
-rules_create_member(const struct edit *edit, void *image, struct error *err)
+rules_check_joining(const struct edit *edit, struct ref group,
+                    struct ref subject, int64_t to_ms, struct error *err)
 {
-    struct membership *member = image;
-    struct ref group = member->object.parent;
-
-    member->adder = edit->actor->subject;
-    if (check_subject(edit, member, err) != 0 ||
-        check_room(edit, member, err) != 0 ||
-        access_control_check(edit->world, edit->actor, member->subject,
-                             edit->now_ms, err) != 0)
-        return -1;
     world_each_index(edit->world, KIND_GRANT, 0, group, ref) {
         const struct grant *grant = world_grant(edit->world, ref);
 
         if (grant->to_ms != 0 && grant->to_ms <= edit->now_ms)
             continue;
-        if (check_grant(edit, member, grant, err) != 0)
+        if (check_grant(edit, subject, to_ms, grant, err) != 0)
             return error_help(err, "the group \"%s\" has that right, and "
                                    "whoever joins it gets it",
                               world_object(edit->world, group)->name);
     }
+    return 0;
+}
+
+int
+rules_create_member(const struct edit *edit, void *image, struct error *err)
+{
+    struct membership *member = image;
+
+    member->adder = edit->actor->subject;
+    if (member->to_ms != 0 && member->to_ms <= edit->now_ms)
+        return error_field(err, "/to_ms", "/to_ms lies in the past");
+    if (check_subject(edit, member, err) != 0 ||
+        check_room(edit, member, err) != 0 ||
+        access_control_check(edit->world, edit->actor, member->subject,
+                             edit->now_ms, err) != 0 ||
+        rules_check_joining(edit, member->object.parent, member->subject,
+                            member->to_ms, err) != 0)
+        return -1;
     take_name(edit, member);
     return 0;
 }

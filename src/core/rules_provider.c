@@ -145,6 +145,35 @@ text_of(const json_t *item, const char *key)
                : NULL;
 }
 
+/* A group of the provider's people. */
+static int
+settle_group(const struct edit *edit, struct ref home, const json_t *item,
+             size_t i, json_t *list, struct error *err)
+{
+    static const char *const keys[] = { "claim", "value", "group", NULL };
+    const char *text = text_of(item, "group");
+    struct error ignored;
+    struct ref group;
+
+    if (text == NULL || json_only(item, keys, &ignored) != 0 ||
+        text_of(item, "claim") == NULL || text_of(item, "value") == NULL)
+        return entry_fault(err, i,
+                           "an entry with a group is {claim, value, group}: "
+                           "texts of 1 to 128 bytes");
+    group = object_find_text(edit->world, text);
+    if (ref_is_none(group))
+        group = world_find_name(edit->world, KIND_GROUP, home, text);
+    if (group.kind != KIND_GROUP || !access_visible(edit->granted, group) ||
+        !ref_equal(world_parent(edit->world, group), home))
+        return entry_fault(err, i,
+                           "there is no such group of the provider's people");
+    (void)json_array_append_new(
+        list, json_pack("{s:s, s:s, s:o}", "claim", text_of(item, "claim"),
+                        "value", text_of(item, "value"), "group",
+                        object_id_json(edit->world, group)));
+    return rules_check_joining(edit, group, (struct ref){ 0 }, 0, err);
+}
+
 static int
 settle_entry(const struct edit *edit, struct ref home, const json_t *item,
              size_t i, json_t *list, struct error *err)
@@ -155,14 +184,17 @@ settle_entry(const struct edit *edit, struct ref home, const json_t *item,
     struct ref role, node;
     struct error ignored;
 
+    if (json_object_get(item, "group") != NULL)
+        return settle_group(edit, home, item, i, list, err);
     if (!json_is_object(item) || json_only(item, keys, &ignored) != 0 ||
         text_of(item, "claim") == NULL || text_of(item, "value") == NULL ||
         text_of(item, "role") == NULL ||
         (node_text != NULL && !json_is_null(node_text) &&
          !json_is_string(node_text)))
         return entry_fault(err, i,
-                           "an entry is {claim, value, role, node}: texts of "
-                           "1 to 128 bytes; no node: where the provider is");
+                           "an entry is {claim, value, role, node} or "
+                           "{claim, value, group}: texts of 1 to 128 bytes; "
+                           "no node: where the provider is");
     role = find_role(edit, home, text_of(item, "role"));
     if (ref_is_none(role) ||
         ref_equal(role, role_find(edit->world, ROLE_VENDOR)))

@@ -263,7 +263,7 @@ static int
 check_own_role(const struct edit *edit, const struct role *role,
                struct verbs added, struct error *err)
 {
-    reach_each(edit->world, edit->actor->subject, reach) {
+    reach_each(edit->world, edit->actor->subject, edit->now_ms, reach) {
         const struct grant *grant = world_grant(edit->world, reach.grant);
         struct verbs over;
 
@@ -459,7 +459,8 @@ rules_create_grant(const struct edit *edit, void *image, struct error *err)
                            .to_ms = grant->to_ms,
                            .sources = grant->sources,
                            .proof_ms = grant->proof_ms,
-                           .approval = grant->approval };
+                           .approval = grant->approval,
+                           .factor = grant->factor };
     struct verbs use;
 
     grant->granter = edit->actor->subject;

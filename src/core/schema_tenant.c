@@ -185,6 +185,7 @@ static const struct field grant_fields[] = {
     AMOUNT(grant, proof_ms, C,
            "longest age of the proof of identity, ms; 0: any"),
     BOOL(grant, approval, C, "each change by it needs a second person"),
+    BOOL(grant, factor, C, "only in sessions that have shown a second factor"),
 };
 static const struct field group_fields[] = {
     TEXT(team, display, C | U, "name for people"),
@@ -193,6 +194,9 @@ static const struct field member_fields[] = {
     REF(membership, subject, C | R | FIELD_INDEX, KIND_NONE,
         "user or service account"),
     REF(membership, adder, 0, KIND_NONE, "who added it"),
+    TIME(membership, to_ms, C, "ends then; none: it lasts"),
+    REF(membership, provider, 0, KIND_IDENTITYPROVIDER,
+        "identity provider whose mapping made it"),
 };
 static const struct field invitation_fields[] = {
     BYTES(invitation, digest, FIELD_SECRET | FIELD_UNIQUE, "of the token"),

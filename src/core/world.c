@@ -169,19 +169,13 @@ world_slot(const struct world *world, struct ref ref)
            ref.index % CHUNK_OBJECTS * shelf->size;
 }
 
-static bool
-has_slot(const struct world *world, struct ref ref)
-{
-    return ref.index != 0 && ref.kind < KIND_COUNT &&
-           ref.index < world->shelves[ref.kind].used;
-}
-
 const void *
 world_get(const struct world *world, struct ref ref)
 {
     const struct object *object;
 
-    if (!has_slot(world, ref))
+    if (ref.index == 0 || ref.kind >= KIND_COUNT ||
+        ref.index >= world->shelves[ref.kind].used)
         return NULL;
     object = world_slot(world, ref);
     return object->self.index != 0 ? object : NULL;
@@ -312,29 +306,6 @@ world_next_index(const struct world *world, unsigned slot, struct ref ref)
 
     assert(slot < WORLD_INDEXES);
     return ref_of((enum kind)ref.kind, object->index[slot].next);
-}
-
-const struct holdings_list *
-world_holdings(const struct world *world, struct ref subject)
-{
-    return holdings_find(&world->holdings, subject);
-}
-
-#define LINE 64 /* bytes of the processor's cache */
-
-void
-world_fetch(const struct world *world, struct ref subject, struct ref object)
-{
-    const char *list, *head;
-
-    if (!has_slot(world, object))
-        return;
-    list = (const char *)world_holdings(world, subject);
-    head = world_slot(world, object);
-    for (int i = 0; i < 2; i++) {
-        __builtin_prefetch(head + i * LINE);
-        __builtin_prefetch(list + i * LINE);
-    }
 }
 
 size_t
@@ -546,36 +517,6 @@ put_id(struct world *world, struct ref ref, struct id id)
         ->ref = ref;
 }
 
-/* How many of the subject's grants are older. */
-static uint32_t
-older_holdings(const struct world *world, const struct grant *grant)
-{
-    const struct holdings_list *list =
-        holdings_find(&world->holdings, grant->subject);
-    uint32_t count = list != NULL ? list->count : 0;
-
-    while (count > 0) {
-        struct ref last = { KIND_GRANT, list->lines[count - 1].grant };
-        const struct object *object = world_slot(world, last);
-
-        if (object->seq < grant->object.seq)
-            break;
-        count--;
-    }
-    return count;
-}
-
-static void
-keep_holding(struct world *world, struct ref ref, bool in)
-{
-    const struct grant *grant = world_slot(world, ref);
-
-    if (in)
-        holdings_put(&world->holdings, grant, older_holdings(world, grant));
-    else
-        holdings_drop(&world->holdings, grant);
-}
-
 void
 world_link(struct world *world, struct ref ref)
 {
@@ -588,7 +529,7 @@ world_link(struct world *world, struct ref ref)
     move_lists(world, ref, true);
     each_key(world, ref, true);
     if (ref.kind == KIND_GRANT)
-        keep_holding(world, ref, true);
+        world_keep_holding(world, ref, true);
     if (ref.kind == KIND_PLATFORM)
         world->platform = ref;
 }
@@ -600,7 +541,7 @@ world_unlink(struct world *world, struct ref ref)
     struct object *object = world_slot(world, ref);
 
     if (ref.kind == KIND_GRANT)
-        keep_holding(world, ref, false);
+        world_keep_holding(world, ref, false);
     each_key(world, ref, false);
     move_lists(world, ref, false);
     table_remove(&world->ids,

@@ -121,6 +121,8 @@ void world_grow(struct world *world, enum kind kind, uint32_t index);
 /* Puts a filled slot into all indexes; its lists are kept in seq order. */
 void world_link(struct world *world, struct ref ref);
 void world_unlink(struct world *world, struct ref ref);
+/* Puts a grant among its subject's, or takes it out. */
+void world_keep_holding(struct world *world, struct ref ref, bool in);
 /* Remembers a change of an object that is in its slot still. */
 void trail_add(struct world *world, const struct object *object,
                enum trail_op op, bool quiet);

@@ -378,6 +378,7 @@ CREATE TABLE "grant" (
     "workorder" TEXT,
     "proof_ms" INTEGER,
     "approval" INTEGER,
+    "factor" INTEGER,
     "live" INTEGER NOT NULL DEFAULT 1
 ) STRICT;
 CREATE TABLE "ceiling" (
@@ -793,6 +794,8 @@ CREATE TABLE "member" (
     "name" TEXT,
     "subject" TEXT,
     "adder" TEXT,
+    "to_ms" INTEGER,
+    "provider" TEXT,
     "live" INTEGER NOT NULL DEFAULT 1
 ) STRICT;
 CREATE TABLE "identityprovider" (

@@ -10,7 +10,7 @@ count_true(const struct world *world, struct ref subject)
     uint64_t before = 0;
     size_t count = 0;
 
-    reach_each(world, subject, reach) {
+    reach_each(world, subject, PEOPLE_NOW, reach) {
         const struct grant *grant = world_grant(world, reach.grant);
 
         assert_non_null(grant);
@@ -92,7 +92,7 @@ those_of_a_group_follow_its_members(void **state)
 static bool
 is_whole(const struct world *world, struct ref subject)
 {
-    return reach_first(world, subject).whole;
+    return reach_first(world, subject, PEOPLE_NOW).whole;
 }
 
 /* Each kind of condition alone, given to a grant that had none. */
@@ -124,6 +124,9 @@ change_grant(struct people *p, struct ref ref, unsigned what)
     case 6:
         grant->approval = true;
         break;
+    case 7:
+        grant->factor = true;
+        break;
     default:
         grant->use = verbs_minus(grant->use,
                                  people_verbs(VERB_WORKLOAD_CANCEL));
@@ -138,7 +141,7 @@ static void
 a_condition_that_a_grant_is_given_counts_at_once(void **state)
 {
     (void)state;
-    for (unsigned what = 0; what <= 7; what++) {
+    for (unsigned what = 0; what <= 8; what++) {
         struct people p;
         struct actor dev;
         struct ref grant;
