@@ -16,6 +16,8 @@
 # make bench-access    a decision with 800,000 grants (release build)
 # make bench-sched    the scheduler on a large estate (release build)
 # make bench-start     what the runner adds to conmon and crun alone
+# make gpu-check       what this machine's own cards say; else skipped
+# make test-cards      vendors' libraries, simulated cards, handover
 # make soak            an hour of mixed load (SOAK_SECONDS)
 # make test-routes     every route as every role
 # make test-twoworlds  what a tenant does is in no answer to another
@@ -139,10 +141,11 @@ $(OUT)/bench/%: $(OUT)/bench/%.o $(BENCH_COMMON) $(LIBS)
 	@$(CC) $< $(BENCH_COMMON) $(LIBS) $(ALL_LDFLAGS) $(LIBS_LINK) -o $@
 # Vendors' libraries as tests have them: the true interface, scripted answers.
 STUB_NVML := $(OUT)/tests/stub/nvml/libnvidia-ml.so.1
-$(STUB_NVML): $(wildcard tests/stub/nvml*.[ch]) src/accel/nvml.h src/accel/nvml.def Makefile
+$(STUB_NVML): $(filter-out %_world.c,$(wildcard tests/stub/nvml*.[ch])) src/accel/nvml.h src/accel/nvml.def Makefile
 	@mkdir -p $(@D)
 	@echo "  LD $@"
 	@$(CC) $(STD) $(WARN) -include src/base/banned.h -O1 -g -fPIC -shared $(filter %.c,$^) -o $@
+STUBS := $(STUB_NVML) $(OUT)/tests/stub/nvml_world
 $(OUT)/tests/unit/accel/test_accel_nvml $(OUT)/tests/unit/accel/test_accel_vendor: | $(STUB_NVML)
 $(OUT)/tests/unit/accel/test_accel_vendor: | $(OUT)/bulkhead-cards
 # A test that starts the program it is about.
@@ -188,12 +191,18 @@ else
 bench-start:
 	@$(MAKE) BUILD=release OUT=build/release $@
 endif
+# What the libraries of this machine say about its cards; without any: skipped.
+gpu-check: $(OUT)/bulkhead-cards
+	@bench/gpu/run $(OUT)
+CARDS := $(filter $(OUT)/tests/unit/accel/%,$(UNIT)) $(OUT)/tests/unit/core/test_geometry $(OUT)/tests/unit/core/test_observe
+test-cards: $(CARDS)
+	@tools/run-unit $(CARDS)
 tests: $(UNIT) $(TWOWORLDS)
 test-unit: $(UNIT)
 	@tools/run-unit $(UNIT)
 # What root of the host may do to the log, for tests/stories/audit.
 FORGER := $(OUT)/tests/hostile/forger
-test-stories: all $(FORGER)
+test-stories: all $(FORGER) $(STUBS)
 	@BUILD=$(BUILD) tools/run-stories tests/stories
 test: test-unit test-stories
 # Every lie that can be told about the log is planted, and named by the
@@ -279,7 +288,7 @@ clean:
 	rm -rf build
 
 .SECONDARY:
-.PHONY: all tests bench $(BENCHES) bench-start soak test test-audit test-contract test-unit test-stories hostile test-hostile test-tsan fuzz test-fuzz lint clean \
+.PHONY: all gpu-check test-cards tests bench $(BENCHES) bench-start soak test test-audit test-contract test-unit test-stories hostile test-hostile test-tsan fuzz test-fuzz lint clean \
         test-disk test-crash soak-crash test-mutants test-simulate \
         soak-simulate test-simulate-mutants test-routes test-twoworlds \
         test-twoworlds-mutants

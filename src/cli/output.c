@@ -25,7 +25,7 @@ static const struct column common_columns[] = {
 
 static const struct {
     const char *kind;
-    struct column columns[20];
+    struct column columns[24];
 } tables[] = {
     { "pool",
       { NAME_COLUMN, { "KIND", "kind", 's', true }, END_COLUMNS } },
@@ -46,7 +46,8 @@ static const struct {
         { "FOREIGN", "foreign", 'b', true },
         { "SLICED", "sliced", 'b', true }, { "SLICES", "slices", 's', true },
         { "UUID", "uuid", 's', true }, { "DRIVER", "driver", 's', true },
-        { "VENDOR", "vendor", 's', true },
+        { "VENDOR", "vendor", 's', true }, { "ARCH", "arch", 's', true },
+        { "FIRMWARE", "firmware", 's', true },
         { "REASON", "health_reason", 's', true }, END_COLUMNS } },
     { "class",
       { NAME_COLUMN, { "FORM", "form", 's', false },

@@ -179,6 +179,10 @@ struct card { /* below a node; name is "card0", "card1", ... */
     char model[64];
     char pci[32];
     char driver[32];
+    char firmware[64];
+    char arch[32];   /* what code for it has to be built for */
+    char serial[64]; /* of the board */
+    char domain[64]; /* "CLUSTER/CLIQUE" of a fabric between nodes; "": none */
     int64_t memory_mib;
     int64_t compute_units;
     int64_t numa;

@@ -235,12 +235,20 @@ update_place(struct changes *changes, struct ref ref,
     if (strcmp(present->pci, fact->pci) == 0 &&
         strcmp(present->driver, fact->driver) == 0 &&
         strcmp(present->island, fact->island) == 0 &&
+        strcmp(present->firmware, fact->firmware) == 0 &&
+        strcmp(present->arch, fact->arch) == 0 &&
+        strcmp(present->serial, fact->serial) == 0 &&
+        strcmp(present->domain, fact->domain) == 0 &&
         present->numa == fact->numa)
         return;
     card = change_update(changes, ref);
     replace_text(card->pci, sizeof(card->pci), fact->pci);
     replace_text(card->driver, sizeof(card->driver), fact->driver);
     replace_text(card->island, sizeof(card->island), fact->island);
+    replace_text(card->firmware, sizeof(card->firmware), fact->firmware);
+    replace_text(card->arch, sizeof(card->arch), fact->arch);
+    replace_text(card->serial, sizeof(card->serial), fact->serial);
+    replace_text(card->domain, sizeof(card->domain), fact->domain);
     card->numa = fact->numa;
 }
 

@@ -37,6 +37,10 @@ struct report_card {
     const char *model;
     const char *pci;
     const char *driver;
+    const char *firmware;
+    const char *arch;
+    const char *serial;
+    const char *domain;
     const char *island; /* "": none */
     int64_t memory_mib;
     int64_t compute_units;

@@ -52,8 +52,9 @@
  * ---- {"op": "cards"}
  *   -> {"accel", "simulated", "cards": [{"uuid", "vendor", "model",
  *       "memory_mib", "compute_units", "pci", "numa", "island", "driver",
- *       "health": "healthy"|"suspect"|"degraded"|"failed", "health_reason",
- *       "links": [{"uuid", "kind", "lanes"}],
+ *       "firmware", "arch", "serial", "domain",
+ *       "health": "healthy"|"suspect"|"degraded"|"failed"|"unknown",
+ *       "health_reason", "links": [{"uuid", "kind", "lanes", "level"}],
  *       "holders": [{"instance", "incarnation", "memory_mib"}],
  *       "processes": [{"pid", "name", "owner", "incarnation"}]}]}
  *   holders: instances that were given the card and are not removed.

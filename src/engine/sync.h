@@ -12,9 +12,10 @@
  *
  * {"protocol", "known", "wait_ms", "challenge",
  *  "inventory": null | {"simulated", "cpu_milli", "memory_mib", "facts",
- *     "cards": [{"uuid", "vendor", "model", "pci", "driver", "island",
- *        "memory_mib", "compute_units", "numa", "health", "health_reason",
- *        "foreign", "foreign_name"}]},
+ *     "cards": [{"uuid", "vendor", "model", "pci", "driver", "firmware",
+ *        "arch", "serial", "domain", "island", "memory_mib",
+ *        "compute_units", "numa", "health", "health_reason", "foreign",
+ *        "foreign_name", "sliced"}]},
  *  "instances": null | [{"instance", "incarnation", "state", "failure",
  *     "retryable", "exit_code", "oom", "cpu_us", "checkpoint_step",
  *     "checkpoint_ms"}],

@@ -62,56 +62,85 @@ holders_of(struct node *node, const char *uuid)
     return rows;
 }
 
-static int
-card_row(struct node *node, const char *uuid, json_t *rows, struct error *err)
+static json_t *
+links_of(const struct accel_card *card)
 {
-    struct accel_card card;
-    struct accel_state state;
     json_t *links = json_array();
-    json_t *processes = NULL;
-    json_t *row;
 
-    if (accel_describe(&node->accel, uuid, &card, err) != 0 ||
-        accel_health(&node->accel, uuid, &state, err) != 0 ||
-        processes_on(node, uuid, &processes, err) != 0) {
-        json_decref(links);
-        return -1;
-    }
-    for (size_t i = 0; i < card.link_count; i++)
+    for (size_t i = 0; i < card->link_count; i++)
         (void)json_array_append_new(
-            links,
-            json_pack("{s:s, s:s, s:i}", "uuid", card.links[i].uuid, "kind",
-                      card.links[i].kind, "lanes", (int)card.links[i].lanes));
-    row = json_pack(
-        "{s:s, s:s, s:s, s:I, s:i, s:s, s:i, s:i, s:s, s:s, s:s, s:b, "
-        "s:o, s:o, s:o}",
-        "uuid", card.uuid, "vendor", card.vendor, "model", card.model,
-        "memory_mib", (json_int_t)card.memory_mib, "compute_units",
-        (int)card.compute_units, "pci", card.pci, "numa", (int)card.numa,
-        "island", (int)card.island, "driver", card.driver, "health",
-        accel_health_text(state.health), "health_reason", state.reason,
-        "sliced", state.sliced, "links",
-        links, "holders", holders_of(node, uuid), "processes", processes);
-    (void)json_array_append_new(rows, row);
-    return 0;
+            links, json_pack("{s:s, s:s, s:i, s:i}", "uuid",
+                             card->links[i].uuid, "kind", card->links[i].kind,
+                             "lanes", (int)card->links[i].lanes, "level",
+                             (int)card->links[i].level));
+    return links;
 }
 
+/* Of a card that does not say how it is, nothing is assumed; one whose users
+ * are not known is not known to be free. */
+static void
+state_of(struct node *node, const char *uuid, struct accel_state *state,
+         json_t **processes)
+{
+    struct error err = { 0 };
+
+    if (accel_health(&node->accel, uuid, state, &err) == 0 &&
+        processes_on(node, uuid, processes, &err) == 0)
+        return;
+    *processes = json_array();
+    if (state->health == ACCEL_FAILED || state->health == ACCEL_UNKNOWN)
+        return;
+    state->health = ACCEL_UNKNOWN;
+    (void)snprintf(state->reason, sizeof(state->reason), "%.127s", err.text);
+}
+
+static json_t *
+card_row(struct node *node, const struct accel_card *card)
+{
+    struct accel_state state = { .health = ACCEL_HEALTHY };
+    json_t *processes = NULL;
+
+    state_of(node, card->uuid, &state, &processes);
+    return json_pack(
+        "{s:s, s:s, s:s, s:I, s:i, s:s, s:i, s:i, s:s, s:s, s:s, s:s, s:s, "
+        "s:s, s:s, s:b, s:o, s:o, s:o}",
+        "uuid", card->uuid, "vendor", card->vendor, "model", card->model,
+        "memory_mib", (json_int_t)card->memory_mib, "compute_units",
+        (int)card->compute_units, "pci", card->pci, "numa", (int)card->numa,
+        "island", (int)card->island, "driver", card->driver, "firmware",
+        card->firmware, "arch", card->arch, "serial", card->serial, "domain",
+        card->domain, "health", accel_health_text(state.health),
+        "health_reason", state.reason, "sliced", state.sliced, "links",
+        links_of(card), "holders", holders_of(node, card->uuid), "processes",
+        processes);
+}
+
+/* Each card alone: one that has never said what it is is not known yet, and
+ * hides no other. */
 int
 card_list(struct node *node, json_t **out, struct error *err)
 {
     scoped_arena arena = arena_new();
     const char *const *uuids = NULL;
+    struct accel_card *cards;
     size_t count = 0;
+    size_t known = 0;
     json_t *rows;
 
     if (accel_list(&node->accel, arena, &uuids, &count, err) != 0)
         return -1;
+    cards = arena_alloc(arena, (count + 1) * sizeof(*cards));
+    for (size_t i = 0; i < count; i++) {
+        struct error why;
+
+        if (accel_describe(&node->accel, uuids[i], &cards[known], &why) == 0)
+            known++;
+    }
+    if (!node->accel.ops->simulated)
+        accel_islands(cards, known);
     rows = json_array();
-    for (size_t i = 0; i < count; i++)
-        if (card_row(node, uuids[i], rows, err) != 0) {
-            json_decref(rows);
-            return -1;
-        }
+    for (size_t i = 0; i < known; i++)
+        (void)json_array_append_new(rows, card_row(node, &cards[i]));
     *out = json_pack("{s:s, s:b, s:o}", "accel", node->accel.ops->name,
                      "simulated", node->accel.ops->simulated, "cards", rows);
     return 0;

@@ -386,8 +386,10 @@ node_open(struct node *node, const struct policy *given, struct error *err)
         return -1;
     /* The state's mounts arrive in a view that was made after them. */
     node->own.view_fd = process_view();
-    if (accel_open(&node->accel, policy->accel, policy->estate, cards, err) !=
-            0 ||
+    if (accel_open(&node->accel, policy->accel,
+                   policy->estate != NULL ? policy->estate
+                                          : policy->libraries,
+                   cards, err) != 0 ||
         image_store_init(&node->images, policy, err) != 0 ||
         volume_store_init(policy, err) != 0 || adopt(node, err) != 0 ||
         open_network(node, err) != 0)

@@ -24,6 +24,7 @@ static const char *const policy_keys[] = { "version",
                                            "volume_dir",
                                            "accel",
                                            "estate",
+                                           "libraries",
                                            "uid_base_min",
                                            "uid_base_max",
                                            "disk_uid_base",
@@ -95,9 +96,15 @@ read_paths(struct arena *arena, const json_t *object, struct policy *out,
         read_path(arena, object, "volume_dir", true, &out->volume_dir, err) !=
             0 ||
         read_path(arena, object, "estate", false, &out->estate, err) != 0 ||
+        read_path(arena, object, "libraries", false, &out->libraries, err) !=
+            0 ||
         json_text(object, "accel", false, 16, &accel, err) != 0)
         return -1;
     out->accel = arena_strdup(arena, accel);
+    if (strcmp(out->accel, "sim") != 0 && strcmp(out->accel, "vendor") != 0)
+        return error_field(err, "/accel",
+                           "accel is \"sim\" or \"vendor\", not \"%.16s\"",
+                           accel);
     if (strcmp(out->accel, "sim") == 0 && out->estate == NULL)
         return error_field(err, "/estate",
                            "simulated cards need an estate file");

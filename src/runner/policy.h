@@ -24,6 +24,11 @@
  *  "image_dir": "/var/lib/bulkhead/images",
  *  "volume_dir": "/var/lib/bulkhead/volumes",
  *  "accel": "sim", "estate": "/etc/bulkhead/estate.json",
+ *                             simulated cards; or
+ *  "accel": "vendor", "libraries": "/usr/lib/x86_64-linux-gnu",
+ *                             those that the vendors' libraries know;
+ *                             libraries: where they are, not needed when the
+ *                             system finds them
  *  "uid_base_min": 1000013824, "uid_base_max": ...,  host uids of instances,
  *                             multiples of 65536
  *  "disk_uid_base": 999948288, owners of images and volumes on disk; the
@@ -48,6 +53,7 @@ struct policy {
     const char *volume_dir;
     const char *accel;
     const char *estate; /* NULL: the backend needs none */
+    const char *libraries; /* NULL: where the system has them */
     int64_t uid_base_min, uid_base_max;
     int64_t disk_uid_base;
     int64_t cpu_milli_max, memory_mib_max, pids_max, instances_max;

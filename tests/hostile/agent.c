@@ -120,7 +120,8 @@ make_cards(struct report_card cards[CARDS], char uuids[CARDS][64])
         (void)snprintf(uuids[i], 64, "SIM-%.40s-%d", station.name, i);
         cards[i] = (struct report_card){
             .uuid = uuids[i], .vendor = "acme", .model = "X",
-            .pci = "", .driver = "1", .island = "", .memory_mib = 16384,
+            .pci = "", .driver = "1",
+            .firmware = "", .arch = "", .serial = "", .domain = "", .island = "", .memory_mib = 16384,
             .compute_units = 64, .numa = -1, .health = REPORT_HEALTHY,
             .health_reason = "", .foreign_name = "",
         };

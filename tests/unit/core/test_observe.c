@@ -198,6 +198,10 @@ card_fact(void)
                                  .model = "H100-80GB",
                                  .pci = "0000:10:00.0",
                                  .driver = "sim",
+                                 .firmware = "96.00.74",
+                                 .arch = "hopper sm_90",
+                                 .serial = "13200",
+                                 .domain = "ab/7",
                                  .island = "0",
                                  .memory_mib = 81559,
                                  .compute_units = 132,
@@ -541,6 +545,13 @@ a_card_that_is_not_listed_is_missing_until_it_is_back(void **state)
     (void)say_cards(scene, scene->node, &card, 1);
     assert_false(the_card(scene)->missing);
     assert_false(stands(scene, scene->card, "card.missing"));
+    /* A new firmware is the same card. */
+    card.firmware = "96.00.99";
+    (void)say_cards(scene, scene->node, &card, 1);
+    assert_string_equal(the_card(scene)->firmware, "96.00.99");
+    assert_string_equal(the_card(scene)->arch, "hopper sm_90");
+    assert_string_equal(the_card(scene)->serial, "13200");
+    assert_string_equal(the_card(scene)->domain, "ab/7");
 }
 
 static void

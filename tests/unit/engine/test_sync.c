@@ -16,6 +16,8 @@ static const struct report_card card = {
     .uuid = "GPU-1",       .vendor = "nvidia",
     .model = "H100-80GB",  .pci = "0000:10:00.0",
     .driver = "sim",       .island = "0",
+    .firmware = "96.00.74", .arch = "hopper sm_90",
+    .serial = "13200",     .domain = "ab/7",
     .memory_mib = 81559,   .compute_units = 132,
     .numa = -1,            .health = REPORT_DEGRADED,
     .health_reason = "hot", .foreign = 1,

@@ -71,6 +71,8 @@ what_would_weaken_a_policy_is_refused(void **state)
         ",\"instances_max\":0",
         ",\"cpu_milli_max\":-1",
         ",\"accel\":1",
+        ",\"accel\":\"nvidia\"",
+        ",\"accel\":\"vendor\",\"libraries\":\"usr/lib\"",
         ",\"writable_root\":1",
     };
 
