@@ -12,6 +12,7 @@
 # make bench-read      lists and single objects of a large world
 # make bench-place     placements a second where work comes and goes
 # make bench-watch     what 5,000 watchers cost everybody else
+# make bench-timing    does the time of an answer tell what it hides
 # make bench-slurm     decisions a second beside slurmctld's
 # make bench-access    a decision with 800,000 grants (release build)
 # make bench-sched    the scheduler on a large estate (release build)
@@ -165,10 +166,10 @@ test-contract: all
 bench: $(BENCH)
 # What is measured is what is installed: the release build.
 # Those that start a daemon, then the others.
-BENCHES := bench-commit bench-read bench-watch
+BENCHES := bench-commit bench-read bench-watch bench-timing
 BENCHES += bench-slurm bench-sched bench-place bench-audit bench-access
 ifeq ($(BUILD),release)
-bench-commit bench-read bench-watch: bench-%: $(OUT)/bench/% $(OUT)/bulkheadd $(OUT)/bulkhead-signer
+bench-commit bench-read bench-watch bench-timing: bench-%: $(OUT)/bench/% $(OUT)/bulkheadd $(OUT)/bulkhead-signer
 	@$<
 bench-sched: $(OUT)/bench/sched $(OUT)/bench/place
 	@failed=0; for b in $^; do $$b || failed=1; done; exit $$failed
