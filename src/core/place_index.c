@@ -15,7 +15,6 @@
 #define COST_STAKE 4
 #define COST_LOOK 12
 #define COST_BUILD 12
-#define COST_CLEAR 8 /* knots for one unit */
 
 /* What is counted of one site. */
 struct brief {
@@ -33,6 +32,7 @@ struct knot {
     int64_t largest;
 };
 #define NOWHERE UINT64_MAX
+static const struct knot nowhere = { NOWHERE, 0, 0 };
 
 /* Sites that are something else to a tenant, in no order; and the tenants of
  * one site. */
@@ -56,10 +56,9 @@ struct tree {
     const struct expect *expect;
     uint64_t seen, asked;
     size_t leaves; /* of knots; knots[1] is the top, i has 2i and 2i + 1 */
-    struct knot *knots;
-    size_t knot_room;
+    struct knot *knots; /* those above no site that is done mean nothing */
     struct brief *briefs; /* by site */
-    size_t brief_room;
+    size_t room;          /* leaves */
     struct place_tally sum;
     /* Sites where a trial was on when they were to be looked at.  As long as
      * it is, they are looked at for each request. */
@@ -339,10 +338,13 @@ make_room(struct estate *estate, struct tree *tree)
     tree->leaves = 1;
     while (tree->leaves < estate->site_count)
         tree->leaves *= 2;
-    tree->knots = estate_grow(estate, tree->knots, &tree->knot_room,
-                              2 * tree->leaves, sizeof(*tree->knots));
-    tree->briefs = estate_grow(estate, tree->briefs, &tree->brief_room,
-                               tree->leaves, sizeof(*tree->briefs));
+    if (tree->leaves <= tree->room)
+        return;
+    tree->room = tree->leaves; /* nothing of what was there is kept */
+    tree->knots = arena_alloc(estate->arena,
+                              2 * tree->room * sizeof(*tree->knots));
+    tree->briefs =
+        arena_alloc(estate->arena, tree->room * sizeof(*tree->briefs));
 }
 
 static void
@@ -351,9 +353,7 @@ build_begin(struct estate *estate, struct tree *tree)
     make_room(estate, tree);
     tree->sum = (struct place_tally){ 0 };
     tree->owed.count = 0;
-    for (size_t i = 1; i < 2 * tree->leaves; i++)
-        tree->knots[i] = (struct knot){ NOWHERE, 0, 0 };
-    memset(tree->briefs, 0, tree->leaves * sizeof(*tree->briefs));
+    tree->knots[1] = nowhere;
     tree->begun = true;
     tree->done = 0;
     tree->expect = estate->expect;
@@ -365,6 +365,8 @@ static void
 build_site(struct estate *estate, struct tree *tree, uint32_t site,
            struct arena *arena)
 {
+    tree->briefs[site] = (struct brief){ 0 };
+    tree->knots[tree->leaves + site] = nowhere;
     if (is_tried(estate, site))
         push(estate, &tree->owed, site);
     else
@@ -373,16 +375,19 @@ build_site(struct estate *estate, struct tree *tree, uint32_t site,
     count(&tree->sum, &tree->briefs[site], 1);
 }
 
-/* The knots above the leaves up to one, as far as their sites are done. */
+/* The knots above the leaves up to one, as far as their sites are done.  Behind
+ * the last site there is nothing. */
 static void
 join_up(struct tree *tree, size_t done, bool all)
 {
     size_t i = tree->leaves + done - 1;
 
     for (size_t width = 2; i > 1; width *= 2) {
-        i /= 2;
         if (!all && done % width != 0)
             return;
+        if (all && i % 2 == 0)
+            tree->knots[i + 1] = nowhere;
+        i /= 2;
         tree->knots[i] = join(&tree->knots[2 * i], &tree->knots[2 * i + 1]);
     }
 }
@@ -440,10 +445,8 @@ follow(struct estate *estate, struct tree *tree, struct arena *arena)
 {
     if (!tree->begun || tree->expect != estate->expect ||
         tree->leaves < estate->site_count ||
-        estate->touched_count - tree->seen > ESTATE_TOUCHED) {
+        estate->touched_count - tree->seen > ESTATE_TOUCHED)
         build_begin(estate, tree);
-        (void)budget_take(estate->budget, (int64_t)tree->leaves / COST_CLEAR);
-    }
     estate->places->walk++;
     for (; tree->seen < estate->touched_count; tree->seen++) {
         if (!budget_take(estate->budget, COST_LOOK))
