@@ -60,6 +60,7 @@ struct queue {
             bool anew;    /* something was set anew in it */
             bool runs;    /* its runs changed */
             bool metered; /* its bindings changed */
+            bool earlier; /* a share may be: other than by a start alone */
             bool started, nominated; /* work of it was, */
             int64_t priority;        /* of this priority at least */
         } errand; /* what its groups have to be asked */

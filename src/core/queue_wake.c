@@ -121,6 +121,14 @@ note_share(struct queue *queue, const struct trail_step *step)
     }
 }
 
+/* Does use fade so fast that a start may count less than what is rounded? */
+#define ROUNDED_MS 10000
+static bool
+is_rounded(const struct queue *queue)
+{
+    return queue->basis.half_life_ms < ROUNDED_MS;
+}
+
 void
 queue_note(struct queue *queue, const struct trail_step *step)
 {
@@ -130,12 +138,18 @@ queue_note(struct queue *queue, const struct trail_step *step)
         mark(queue, step->ref);
         break;
     case KIND_INSTANCE:
+        mark(queue, step->parent);
+        break;
     case KIND_HOLD:
         mark(queue, step->parent);
+        if (step->op != TRAIL_CREATED && step->scope.kind == KIND_TENANT)
+            errand_of(queue, step->scope.index)->earlier = true;
         break;
     case KIND_BINDING:
         mark_holders(queue, step->target);
         errand_of(queue, step->scope.index)->metered = true;
+        if (step->op != TRAIL_CREATED || is_rounded(queue))
+            errand_of(queue, step->scope.index)->earlier = true;
         break;
     case KIND_CARD:
         mark_holders(queue, step->ref);
@@ -190,20 +204,22 @@ look_at_pools(struct queue *queue, const struct estate *estate,
               uint64_t *changed_out, uint64_t *better_out)
 {
     uint64_t changed[POOL_BITS] = { 0 }, better[POOL_BITS] = { 0 };
+    size_t bits =
+        estate->pool_room < POOL_BITS ? estate->pool_room : POOL_BITS;
 
     for (size_t i = 0; i < estate->pool_room; i++) {
         changed[i % POOL_BITS] += estate->pools[i].changed;
         better[i % POOL_BITS] += estate->pools[i].better;
     }
     *changed_out = *better_out = 0;
-    for (unsigned i = 0; i < POOL_BITS; i++) {
+    for (size_t i = 0; i < bits; i++) {
         if (changed[i] != queue->bits_changed[i])
             *changed_out |= UINT64_C(1) << i;
         if (better[i] != queue->bits_better[i])
             *better_out |= UINT64_C(1) << i;
     }
-    memcpy(queue->bits_changed, changed, sizeof(changed));
-    memcpy(queue->bits_better, better, sizeof(better));
+    memcpy(queue->bits_changed, changed, bits * sizeof(*changed));
+    memcpy(queue->bits_better, better, bits * sizeof(*better));
 }
 
 /* All groups are to be asked, from where the sweep is: all, or those that wait
@@ -299,8 +315,9 @@ is_concerned(const struct group *group, const struct estate_pulse *old,
            (new->leaving != old->leaving && outlook->limits);
 }
 
-/* What is metered is rounded and may make a share earlier by a step: who is
- * ready is put into its place. */
+/* What is metered, or no longer held, is rounded and may make a share earlier
+ * by a step: who is ready is put into its place.  A start alone makes it later,
+ * which is found when its turn comes. */
 static bool
 is_asked(const struct round *round, const struct group *group)
 {
@@ -311,8 +328,8 @@ is_asked(const struct round *round, const struct group *group)
            (errand->started && group->outlook.claims) ||
            ((errand->started || errand->nominated) &&
             group->entry.priority > errand->priority) ||
-           (errand->metered &&
-            (group->outlook.timed || group->ready != QUEUE_NONE));
+           (errand->metered && group->outlook.timed) ||
+           (errand->earlier && group->ready != QUEUE_NONE);
 }
 
 static bool
@@ -432,6 +449,8 @@ load(struct queue *queue, struct budget *budget)
     return true;
 }
 
+#define AHEAD 4 /* of those that are filed, the next ones are asked for */
+
 static bool
 file_marked(struct queue *queue, struct budget *budget)
 {
@@ -440,6 +459,10 @@ file_marked(struct queue *queue, struct budget *budget)
     for (; marked->done < marked->count; marked->done++) {
         struct ref ref = { KIND_WORKLOAD, marked->list[marked->done] };
 
+        if (marked->done + AHEAD < marked->count)
+            world_prefetch(queue->world,
+                           (struct ref){ KIND_WORKLOAD,
+                                         marked->list[marked->done + AHEAD] });
         if (!budget_take(budget, COST_FILE))
             return false;
         marked->flags[ref.index] = 0;

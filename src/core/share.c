@@ -239,7 +239,10 @@ share_path(const struct world *world, struct ref project, struct ref user,
         nodes[depth++] = at;
     while (depth > 0)
         path->keys[level++] = node_key(world, nodes[--depth], none, &clock);
-    path->keys[level] = node_key(world, project, user, &clock);
+    /* Work without a user: the project and its nobody are one. */
+    path->keys[level] = ref_is_none(user) && level > 0
+                            ? path->keys[level - 1]
+                            : node_key(world, project, user, &clock);
 }
 
 int

@@ -28,7 +28,10 @@ struct world *world_clone(const struct world *world);
 
 /* The object, NULL when ref is none or the object is gone. */
 const void *world_get(const struct world *world, struct ref ref);
-/* The same, NULL also when it is of another kind. */
+/* Asks for the head of an object, and what comes first behind it, to be in the
+ * cache: whoever goes through a list asks for those that come later. */
+void world_prefetch(const struct world *world, struct ref ref);
+/* The same as world_get, NULL also when it is of another kind. */
 const void *world_get_kind(const struct world *world, enum kind kind,
                            struct ref ref);
 
