@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <string.h>
+
 #include "core/booking.h"
+#include "core/ends.h"
 #include "core/lifecycle.h"
 #include "core/maintenance.h"
 #include "core/timeline.h"
@@ -7,77 +10,130 @@
 
 /* Where and when?  See booking.h. */
 
-/* Live work in the order in which it is expected to end. */
-struct ending {
-    int64_t end_ms; /* TIMELINE_OPEN: unknown */
-    int64_t started_ms;
-    uint64_t seq;
-    uint32_t run;
-};
-
 struct search {
     struct estate *estate;
     const struct booking_ask *ask;
     struct arena *arena;
-    struct ledger balance; /* promised, and releases under way */
-    /* The first `sorted` in order; the rest is a heap, the next one on top. */
+    struct ledger balance; /* promised, releases under way, those that ended */
+    /* Live work in the order in which it is expected to end, as far as it was
+     * asked for. */
     struct ending *endings;
-    size_t count, sorted;
+    size_t sorted, room;
+    size_t ended; /* the first of them are counted as over */
+    size_t count; /* of all that may end */
+    /* Where the next ones are: a heap of those that had to be asked for, and
+     * places in the heap of the estate, itself a heap. */
+    struct ending *asked;
+    size_t asked_count, asked_room;
+    size_t *fronts;
+    size_t front_count, front_room;
     int64_t given_back_ms; /* releases under way are over by then */
 };
 
-/* Of two without an end the one that has run longer is expected first. */
-static bool
-ends_before(const struct ending *a, const struct ending *b)
+static void *
+room_for(const struct search *search, void *list, size_t *room, size_t count,
+         size_t size)
 {
-    if (a->end_ms != b->end_ms)
-        return a->end_ms < b->end_ms;
-    if (a->started_ms != b->started_ms)
-        return a->started_ms < b->started_ms;
-    return a->seq < b->seq;
-}
+    size_t larger = *room > 0 ? *room * 2 : 16;
+    void *copy;
 
-/* The rest lies at the end of the array, backwards: its n-th entry, 0 the
- * top. */
-static struct ending *
-rest_at(const struct search *search, size_t n)
-{
-    return &search->endings[search->count - 1 - n];
+    if (count < *room)
+        return list;
+    copy = arena_alloc(search->arena, larger * size);
+    if (*room > 0)
+        memcpy(copy, list, *room * size);
+    *room = larger;
+    return copy;
 }
 
 static void
-sift_down(const struct search *search, size_t at, size_t size,
-          struct ending ending)
+push_asked(struct search *search, const struct ending *ending)
 {
+    size_t at = search->asked_count;
+
+    search->asked = room_for(search, search->asked, &search->asked_room, at,
+                             sizeof(*search->asked));
+    search->asked_count++;
+    for (; at > 0 && ends_before(ending, &search->asked[(at - 1) / 2]);
+         at = (at - 1) / 2)
+        search->asked[at] = search->asked[(at - 1) / 2];
+    search->asked[at] = *ending;
+}
+
+static struct ending
+pop_asked(struct search *search)
+{
+    struct ending first = search->asked[0];
+    struct ending last = search->asked[--search->asked_count];
+    size_t at = 0;
+
     for (;;) {
         size_t child = 2 * at + 1;
 
-        if (child >= size)
+        if (child >= search->asked_count)
             break;
-        if (child + 1 < size &&
-            ends_before(rest_at(search, child + 1), rest_at(search, child)))
+        if (child + 1 < search->asked_count &&
+            ends_before(&search->asked[child + 1], &search->asked[child]))
             child++;
-        if (!ends_before(rest_at(search, child), &ending))
+        if (!ends_before(&search->asked[child], &last))
             break;
-        *rest_at(search, at) = *rest_at(search, child);
+        search->asked[at] = search->asked[child];
         at = child;
     }
-    *rest_at(search, at) = ending;
+    search->asked[at] = last;
+    return first;
 }
 
-/* Puts the first `count` in order: mostly a few of very many. */
-static void
-sort_first(struct search *search, size_t count)
+static const struct ending *
+heap_at(const struct search *search, size_t at)
 {
-    while (search->sorted < count) {
-        size_t size = search->count - search->sorted;
-        struct ending top = *rest_at(search, 0);
-        struct ending last = *rest_at(search, size - 1);
+    size_t count;
 
-        if (size > 1)
-            sift_down(search, 0, size - 1, last);
-        search->endings[search->sorted++] = top;
+    return &ends_heap(search->estate, &count)[at];
+}
+
+static void
+push_front(struct search *search, size_t place)
+{
+    size_t at = search->front_count, count;
+
+    (void)ends_heap(search->estate, &count);
+    if (place >= count)
+        return;
+    search->fronts = room_for(search, search->fronts, &search->front_room, at,
+                              sizeof(*search->fronts));
+    search->front_count++;
+    for (; at > 0 && ends_before(heap_at(search, place),
+                                 heap_at(search,
+                                         search->fronts[(at - 1) / 2]));
+         at = (at - 1) / 2)
+        search->fronts[at] = search->fronts[(at - 1) / 2];
+    search->fronts[at] = place;
+}
+
+static size_t
+pop_front(struct search *search)
+{
+    size_t first = search->fronts[0];
+    size_t last = search->fronts[--search->front_count], at = 0;
+
+#define GOES_BEFORE(a, b) ends_before(heap_at(search, a), heap_at(search, b))
+    for (;;) {
+        size_t child = 2 * at + 1;
+
+        if (child >= search->front_count)
+            break;
+        if (child + 1 < search->front_count &&
+            GOES_BEFORE(search->fronts[child + 1], search->fronts[child]))
+            child++;
+        if (!GOES_BEFORE(search->fronts[child], last))
+            break;
+        search->fronts[at] = search->fronts[child];
+        at = child;
     }
+#undef GOES_BEFORE
+    search->fronts[at] = last;
+    return first;
 }
 
 /* True for a workload that is giving back already. */
@@ -97,56 +153,87 @@ note_leaving(struct search *search, const struct workload *workload)
     return true;
 }
 
-/* Most of very many is known to its run. */
-static bool
-is_known(const struct run *run)
-{
-    return run->started_ms > 0 && !run->leaving && !run->surplus;
-}
-
-/* When a run is expected to end; false when it is no ending. */
-static bool
-ending_of(struct search *search, const struct run *run, struct ending *ending)
+/* Of a run that has not started, is leaving, or is surplus. */
+static void
+ask_run(struct search *search, uint32_t number)
 {
     const struct estate *estate = search->estate;
-    const struct workload *workload;
+    const struct run *run = &estate->runs[number];
+    const struct workload *workload =
+        world_workload(estate->world, run->workload);
+    struct ending ending = { .run = number };
 
-    if (is_known(run)) {
-        if (run->count == 0)
-            return false;
-        ending->end_ms = run->end_ms > estate->now_ms
-                             ? run->end_ms
-                             : timeline_round_up(estate->now_ms + 1);
-        ending->started_ms = run->started_ms;
-        ending->seq = run->seq;
-        return true;
-    }
-    workload = world_workload(estate->world, run->workload);
     if (workload == NULL || note_leaving(search, workload) || run->leaving ||
         run->count == 0)
-        return false;
-    ending->end_ms =
+        return;
+    ending.end_ms =
         booking_run_end_ms(estate->world, workload, estate->now_ms);
-    ending->started_ms = workload->started_ms;
-    ending->seq = workload->object.seq;
-    return true;
+    ending.started_ms = workload->started_ms;
+    ending.seq = workload->object.seq;
+    ending.part = run->surplus ? run->seq : 0;
+    push_asked(search, &ending);
+}
+
+/* What is over its time is expected to end next, with others that do. */
+static void
+ask_overdue(struct search *search)
+{
+    int64_t next_ms = timeline_round_up(search->estate->now_ms + 1);
+
+    push_front(search, 0);
+    while (search->front_count > 0 &&
+           heap_at(search, search->fronts[0])->end_ms <= next_ms) {
+        size_t place = pop_front(search);
+        struct ending ending = *heap_at(search, place);
+
+        if (ending.end_ms <= search->estate->now_ms)
+            ending.end_ms = next_ms;
+        push_asked(search, &ending);
+        push_front(search, 2 * place + 1);
+        push_front(search, 2 * place + 2);
+    }
 }
 
 static void
 list_endings(struct search *search)
 {
-    const struct estate *estate = search->estate;
+    size_t others, overdue;
+    const uint32_t *list = ends_others(search->estate, &others);
 
-    search->endings = arena_alloc(search->arena, (estate->run_count + 1) *
-                                                     sizeof(struct ending));
-    for (size_t i = 0; i < estate->run_count; i++) {
-        struct ending ending = { .run = (uint32_t)i };
+    for (size_t i = 0; i < others; i++)
+        ask_run(search, list[i]);
+    others = search->asked_count;
+    ask_overdue(search);
+    (void)ends_heap(search->estate, &overdue);
+    search->count = others + overdue;
+}
 
-        if (ending_of(search, &estate->runs[i], &ending))
-            search->endings[search->count++] = ending;
+static struct ending
+next_ending(struct search *search)
+{
+    size_t place;
+
+    if (search->front_count == 0 ||
+        (search->asked_count > 0 &&
+         ends_before(&search->asked[0],
+                     heap_at(search, search->fronts[0]))))
+        return pop_asked(search);
+    place = pop_front(search);
+    push_front(search, 2 * place + 1);
+    push_front(search, 2 * place + 2);
+    return *heap_at(search, place);
+}
+
+/* Puts the first `count` in order: mostly a few of very many. */
+static void
+sort_first(struct search *search, size_t count)
+{
+    while (search->sorted < count) {
+        search->endings =
+            room_for(search, search->endings, &search->room, search->sorted,
+                     sizeof(*search->endings));
+        search->endings[search->sorted++] = next_ending(search);
     }
-    for (size_t i = search->count / 2; i > 0; i--)
-        sift_down(search, i - 1, search->count, *rest_at(search, i - 1));
 }
 
 static bool
@@ -163,17 +250,24 @@ quota_has_room(const struct search *search, const struct ledger *ledger)
 }
 
 static void
-end_first(struct search *search, size_t count, int sign,
-          struct ledger *ledger)
+end_one(struct search *search, size_t at, int sign)
 {
-    for (size_t i = 0; i < count; i++) {
-        const struct run *run =
-            &search->estate->runs[search->endings[i].run];
+    const struct estate *estate = search->estate;
+    const struct run *run = &estate->runs[search->endings[at].run];
 
-        estate_gain(search->estate, run, sign);
-        if (ledger != NULL)
-            quota_charge(search->estate->world, &run->demand, ledger, -sign);
-    }
+    estate_gain(search->estate, run, sign);
+    quota_charge(estate->world, &run->demand, &search->balance, -sign);
+}
+
+/* Counts the first `count` as over and no others. */
+static void
+end_first(struct search *search, size_t count)
+{
+    sort_first(search, count);
+    while (search->ended < count)
+        end_one(search, search->ended++, 1);
+    while (search->ended > count)
+        end_one(search, --search->ended, -1);
 }
 
 /* Does it fit once the first `count` have ended?  placement NULL: by quota
@@ -181,18 +275,11 @@ end_first(struct search *search, size_t count, int sign,
 static bool
 fits_after(struct search *search, size_t count, struct placement *placement)
 {
-    struct ledger ledger;
-    bool fits;
-
-    sort_first(search, count);
-    ledger_copy(&ledger, &search->balance, search->arena);
-    end_first(search, count, 1, &ledger);
-    fits = quota_has_room(search, &ledger) &&
+    end_first(search, count);
+    return quota_has_room(search, &search->balance) &&
            (placement == NULL ||
             place_find(search->estate, search->ask->request, PLACE_FUTURE,
                        search->arena, placement, NULL));
-    end_first(search, count, -1, NULL);
-    return fits;
 }
 
 /* The fewest ends that it takes; SIZE_MAX when all are not enough.  What is
@@ -269,33 +356,48 @@ find_once(struct search *search, struct booking_plan *plan)
  * left out and it is looked again. */
 #define TRIES_MAX 4
 
+static bool
+find(struct search *search, struct place_request *request,
+     struct booking_plan *plan_out)
+{
+    const struct world *world = search->estate->world;
+    int64_t span_ms = maintenance_span_ms(world, search->ask->workload);
+
+    for (int i = 0; i < TRIES_MAX; i++) {
+        int64_t end_ms;
+
+        if (!find_once(search, plan_out))
+            return false;
+        end_ms = timeline_after(plan_out->from_ms, span_ms);
+        if (plan_out->from_ms == 0 ||
+            !meets_maintenance(search, plan_out, end_ms))
+            return true;
+        request->ends_ms[PLACE_FUTURE] = request->loans_ms[PLACE_FUTURE] =
+            maintenance_round(world, end_ms);
+    }
+    return false;
+}
+
 bool
 booking_find(struct estate *estate, const struct booking_ask *ask,
              struct arena *arena, struct booking_plan *plan_out)
 {
-    const struct world *world = estate->world;
     struct place_request request = *ask->request;
     struct booking_ask own = *ask;
     struct search search = { .estate = estate, .ask = &own, .arena = arena };
-    int64_t span_ms = maintenance_span_ms(world, ask->workload);
+    bool found;
 
+    if (!ends_settle(estate)) {
+        budget_set_late(estate->budget);
+        return false;
+    }
     own.request = &request;
     ledger_copy(&search.balance, ask->promised, arena);
     ledger_merge(&search.balance, &estate->leaving);
     list_endings(&search);
-    for (int i = 0; i < TRIES_MAX; i++) {
-        int64_t end_ms;
-
-        if (!find_once(&search, plan_out))
-            return false;
-        end_ms = timeline_after(plan_out->from_ms, span_ms);
-        if (plan_out->from_ms == 0 ||
-            !meets_maintenance(&search, plan_out, end_ms))
-            return true;
-        request.ends_ms[PLACE_FUTURE] = request.loans_ms[PLACE_FUTURE] =
-            maintenance_round(world, end_ms);
-    }
-    return false;
+    found = find(&search, &request, plan_out);
+    end_first(&search, 0);
+    return found;
 }
 
 /* --- room, and the objects --- */

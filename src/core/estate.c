@@ -4,6 +4,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "core/ends.h"
 #include "core/estate_private.h"
 #include "core/lifecycle.h"
 #include "core/expect.h"
@@ -15,7 +16,8 @@ void *
 estate_grow(struct estate *estate, void *table, size_t *room, size_t need,
             size_t size)
 {
-    size_t larger = *room > 0 ? *room : 64;
+    /* What is large belongs to one run mostly, of many. */
+    size_t larger = *room > 0 ? *room : size >= 24 ? 4 : 64;
     char *copy;
 
     if (need <= *room)
@@ -536,7 +538,7 @@ load(struct estate *estate)
 static void *
 room_for(struct estate *estate, size_t *room, size_t count, size_t size)
 {
-    *room = count + count / 8 + 4;
+    *room = 2 * count + 64; /* what is not used is not there */
     return arena_alloc(estate->arena, *room * size);
 }
 
@@ -589,6 +591,7 @@ begin(struct arena *arena, const struct world *world, int64_t now_ms)
     estate->touched_parts =
         arena_alloc(arena, ESTATE_TOUCHED * sizeof(*estate->touched_parts));
     reclaim_index_on(estate);
+    ends_on(estate);
     read_platform(estate);
     inside->rest = expect_rest(world);
     make_room(estate);
@@ -657,6 +660,24 @@ settle_sites(struct estate *estate)
     return true;
 }
 
+#define AHEAD 4 /* of many runs, the next ones are asked for */
+
+static void
+ask_ahead(const struct estate *estate, const struct marks *runs)
+{
+    struct ref ref = { KIND_WORKLOAD, 0 };
+    uint32_t run;
+
+    if (runs->done + AHEAD >= runs->count)
+        return;
+    ref.index = runs->list[runs->done + AHEAD];
+    world_prefetch(estate->world, ref);
+    run = estate_run(estate, ref);
+    for (size_t at = 0; run != ESTATE_NONE && at < sizeof(struct run);
+         at += 64)
+        __builtin_prefetch((const char *)&estate->runs[run] + at);
+}
+
 static bool
 settle_runs(struct estate *estate)
 {
@@ -664,6 +685,7 @@ settle_runs(struct estate *estate)
     uint32_t number;
 
     while (marks_next(runs, &number)) {
+        ask_ahead(estate, runs);
         if (!budget_take(estate->budget, COST_RUN)) {
             marks_return(runs);
             return false;

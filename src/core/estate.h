@@ -157,6 +157,7 @@ struct estate_news {
     size_t start_count, start_room;
 };
 
+struct ends;
 struct expect;
 struct place_index;
 struct reclaim_index;
@@ -209,6 +210,7 @@ struct estate {
     } *trials;
     struct place_index *places; /* place_index.h; NULL: there is none */
     struct reclaim_index *reclaims; /* reclaim_index.h */
+    struct ends *ends;              /* ends.h */
     struct estate_inside *inside; /* of estate.c and estate_run.c */
 };
 

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "core/booking.h"
+#include "core/ends.h"
 #include "core/estate_private.h"
 #include "core/lifecycle.h"
 #include "core/reclaim_index.h"
@@ -110,6 +111,7 @@ run_give(struct estate *estate, uint32_t number)
 {
     struct estate_inside *inside = estate->inside;
 
+    ends_mark(estate, number);
     inside->free_runs =
         estate_grow(estate, inside->free_runs, &inside->free_run_room,
                     inside->free_run_count + 1, sizeof(*inside->free_runs));
@@ -356,6 +358,7 @@ surplus_derive(struct estate *estate, uint32_t gang,
         run_link(estate, number, workload->object.scope);
         surplus_fill(estate, number, gang, workload, instance);
         reclaim_index_add(estate, number);
+        ends_mark(estate, number);
         estate->runs[last].next_surplus = number;
         estate->runs[number].next_surplus = ESTATE_NONE;
         estate->runs[gang].surplus_count++;
@@ -643,6 +646,7 @@ estate_run_derive(struct estate *estate, uint32_t index)
     surplus_derive(estate, number, workload);
     held_link(estate, number);
     reclaim_index_add(estate, number);
+    ends_mark(estate, number);
     reclaim_index_stale(estate, workload->object.scope);
     tell(estate, workload->object.scope, &old, &estate->runs[number]);
 }

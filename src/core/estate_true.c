@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <string.h>
 
+#include "core/ends.h"
 #include "core/estate_private.h"
 #include "core/reclaim_index.h"
 
@@ -255,6 +256,8 @@ estate_is_true(const struct estate *estate, const char **where_out)
     if (*where_out == NULL &&
         !same_numbers(&estate->numbers, &fresh->numbers))
         *where_out = "uids and addresses";
+    if (*where_out == NULL && !ends_is_true(estate))
+        *where_out = "the order of ends";
     if (*where_out == NULL && !reclaim_index_is_true(estate))
         *where_out = "the order of victims";
     return *where_out == NULL;

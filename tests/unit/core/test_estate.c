@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/unit/core/scene.h"
 
+#include "core/ends.h"
 #include "core/estate.h"
 #include "core/place.h"
 
@@ -201,6 +202,71 @@ an_instance_that_does_not_go_is_not_counted_on_for_ever(void **state)
     yard_teardown(&yard);
 }
 
+static struct ref
+start_for(struct yard *yard, int64_t max_run_ms)
+{
+    struct ref ref = scene_submit(
+        &yard->scene, (struct job){ .project = yard->project,
+                                    .class = yard->one,
+                                    .max_run_ms = max_run_ms });
+
+    scene_run(&yard->scene);
+    scene_start(&yard->scene, ref);
+    return ref;
+}
+
+static void
+assert_next_end(struct yard *yard, size_t count, struct ref workload)
+{
+    const struct ending *heap;
+    size_t there;
+
+    yard_follow(yard);
+    assert_true(ends_settle(yard->estate));
+    assert_true(ends_is_true(yard->estate));
+    heap = ends_heap(yard->estate, &there);
+    assert_int_equal(there, count);
+    if (count > 0)
+        assert_true(ref_equal(
+            yard->estate->runs[heap[0].run].workload, workload));
+}
+
+/* Two that started at once end by seq, one without a time after all others;
+ * what has not started is asked. */
+static void
+who_ends_next_is_known(void **state)
+{
+    struct yard yard;
+    struct ref open, late, soon, twin;
+    size_t others;
+
+    (void)state;
+    yard_setup(&yard);
+    open = start_for(&yard, 0);
+    assert_next_end(&yard, 1, open);
+    late = start_for(&yard, 7200000);
+    assert_next_end(&yard, 2, late);
+    soon = start_for(&yard, 3600000);
+    twin = start_for(&yard, 3600000);
+    assert_next_end(&yard, 4, soon);
+    (void)ends_others(yard.estate, &others);
+    assert_int_equal(others, 0);
+    scene_exit(&yard.scene, soon, 0);
+    scene_release(&yard.scene, soon);
+    assert_next_end(&yard, 3, twin);
+    scene_scrub(&yard.scene);
+    soon = scene_submit(&yard.scene, (struct job){ .project = yard.project,
+                                                   .class = yard.one,
+                                                   .max_run_ms = 60000 });
+    scene_run(&yard.scene);
+    assert_next_end(&yard, 3, twin);
+    (void)ends_others(yard.estate, &others);
+    assert_int_equal(others, 1);
+    scene_start(&yard.scene, soon);
+    assert_next_end(&yard, 4, soon);
+    yard_teardown(&yard);
+}
+
 int
 main(void)
 {
@@ -211,6 +277,7 @@ main(void)
         cmocka_unit_test(leases_end_and_begin_without_a_change),
         cmocka_unit_test(
             an_instance_that_does_not_go_is_not_counted_on_for_ever),
+        cmocka_unit_test(who_ends_next_is_known),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
