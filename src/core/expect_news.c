@@ -60,7 +60,7 @@ expect_news_begin(struct expect_news *news, const struct world *world)
     walk_begin(&news->load, world, KIND_WORKLOAD);
 }
 
-#define COST_LOAD 1 /* units of the budget */
+#define COST_LOAD 2 /* units of the budget */
 
 bool
 expect_news_load(struct expect_news *news, const struct world *world,

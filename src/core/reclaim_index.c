@@ -112,6 +112,8 @@ line_place(const struct estate *estate, bool young, const uint32_t *runs,
 {
     size_t low = 0;
 
+    if (count > 0 && is_before(estate, young, runs[count - 1], run))
+        return count; /* mostly */
     while (low < count) {
         size_t middle = low + (count - low) / 2;
 
@@ -135,11 +137,26 @@ line_add(struct estate *estate, bool young, uint32_t **runs, size_t *count,
     ++*count;
 }
 
+/* Where the run lies: on a short line it is found without a look at runs. */
+#define SHORT_LINE 128
+static size_t
+line_find(const struct estate *estate, bool young, const uint32_t *runs,
+          size_t count, uint32_t run)
+{
+    size_t at = 0;
+
+    if (count > SHORT_LINE)
+        return line_place(estate, young, runs, count, run);
+    while (runs[at] != run)
+        at++;
+    return at;
+}
+
 static void
 line_remove(const struct estate *estate, bool young, uint32_t *runs,
             size_t *count, uint32_t run)
 {
-    size_t at = line_place(estate, young, runs, *count, run);
+    size_t at = line_find(estate, young, runs, *count, run);
 
     --*count;
     memmove(&runs[at], &runs[at + 1], (*count - at) * sizeof(*runs));
@@ -373,6 +390,7 @@ shelf_begin(struct estate *estate, const struct run *run,
                          run->tenant.index);
     *shelf = (struct reclaim_shelf){ .tenant = run->tenant,
                                      .pool = run->demand.pool,
+                                     .project = run->demand.project,
                                      .kind = run->kind,
                                      .priority = run->priority,
                                      .cards = key->of[DIMENSION_CARDS],

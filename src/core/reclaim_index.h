@@ -18,7 +18,7 @@
  */
 
 struct reclaim_shelf {
-    struct ref tenant, pool;
+    struct ref tenant, pool, project;
     int64_t kind; /* surplus of gangs, batch, interactive, service */
     int64_t priority;
     uint32_t *runs; /* by when they would lose work from, then seq: the last

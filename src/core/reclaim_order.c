@@ -270,9 +270,8 @@ add_shelf(struct reclaim_order *order, uint32_t number)
     const struct reclaim_shelf *shelf = reclaim_index_shelf(estate, number);
     struct reclaim_rank rank = { .shelf = number };
 
-    rank.ancestor =
-        quota_ancestor(estate->world, order->demand->project,
-                       estate->runs[shelf->runs[0]].demand.project);
+    rank.ancestor = quota_ancestor(estate->world, order->demand->project,
+                                   shelf->project);
     if (!find_rule(order, shelf->priority, &rank))
         return;
     fill_runs(order, &rank, shelf->runs, shelf->count);

@@ -14,6 +14,8 @@
 #include "core/queue.h"
 #include "core/reservation.h"
 
+/* Objects are asked for before it is their turn in the trail. */
+#define STEPS_AHEAD 6
 /* What is done in one step, in units of the budget; of that one look. */
 #define SLICE 4000
 #define COST_LOOK 200
@@ -196,6 +198,9 @@ follow(struct scheduler *scheduler, const struct world *world, int64_t now_ms)
         const struct trail_step *step =
             trail_at(world, scheduler->position);
 
+        if (scheduler->position + STEPS_AHEAD < trail_end(world))
+            world_prefetch(world, trail_at(world, scheduler->position +
+                                                      STEPS_AHEAD)->ref);
         if (!budget_take(&scheduler->budget,
                          estate_note_cost(scheduler->estate, step)))
             return false;
