@@ -359,15 +359,14 @@ authenticate(struct loop *loop, struct exchange *exchange, struct error *err)
     return 0;
 }
 
-static int
-command(struct loop *loop, struct exchange *exchange, bool trial,
-        struct error *err)
+static struct command
+command_of(struct exchange *exchange, const struct request *request,
+           bool trial)
 {
     bool writes = route_changes(exchange->route);
-    struct request request = dispatch_request(exchange);
-    struct command command = {
+    return (struct command){
         .actor = &exchange->actor,
-        .request = &request,
+        .request = request,
         .verb = verb_for(exchange),
         .object = exchange->object,
         .dry_run = trial || exchange->dry_run,
@@ -375,8 +374,45 @@ command(struct loop *loop, struct exchange *exchange, bool trial,
         .answer = writes && !trial ? answer_write : NULL,
         .data = exchange,
         .read_only = !writes,
+        .intent = exchange->intent[0] != '\0' ? exchange->intent : NULL,
     };
-    return execute(loop, exchange->arena, &command, err);
+}
+
+static int
+command(struct loop *loop, struct exchange *exchange, bool trial,
+        struct error *err)
+{
+    struct request request = dispatch_request(exchange);
+    struct command command = command_of(exchange, &request, trial);
+    if (execute(loop, exchange->arena, &command, err) != 0)
+        return -1;
+    if (!trial)
+        exchange->intent[0] = '\0';
+    return 0;
+}
+
+/* --- effects that no transaction holds --- */
+
+static void
+begin_effect(struct loop *loop, struct exchange *exchange)
+{
+    struct request request = dispatch_request(exchange);
+    struct command command = command_of(exchange, &request, false);
+    if (exchange->route->flags & ROUTE_EFFECT)
+        execute_intent(loop, exchange->arena, &command, exchange->intent);
+}
+
+static void
+end_effect(struct loop *loop, struct exchange *exchange,
+           enum record_outcome outcome)
+{
+    struct request request = dispatch_request(exchange);
+    struct command command = command_of(exchange, &request, false);
+    if (command.intent == NULL)
+        return;
+    execute_outcome(loop, exchange->arena, &command, outcome,
+                    error_code_text(exchange->error.code));
+    exchange->intent[0] = '\0';
 }
 
 static int
@@ -449,6 +485,7 @@ run(struct loop *loop, struct exchange *exchange, struct error *err)
     if (command(loop, exchange, trial, err) != 0)
         return -1;
     if (trial && !exchange->answer.replayed) {
+        begin_effect(loop, exchange);
         exchange->job.to_work = true;
         return 0;
     }
@@ -465,9 +502,28 @@ run_job(struct loop *loop, struct job *job)
     int64_t start_us = clock_mono_us();
     if (run(loop, exchange, &exchange->error) != 0) {
         job->read = NULL;
+        end_effect(loop, exchange, RECORD_PARTIAL);
         exchange_fail(exchange);
     }
     exchange->thought_us += clock_mono_us() - start_us;
+}
+
+static void
+run_failure(struct loop *loop, struct job *job)
+{
+    end_effect(loop, job->data, RECORD_FAILURE);
+}
+
+/* When its record cannot be queued, the next start makes one. */
+static void
+fail_work(struct loop *loop, struct exchange *exchange)
+{
+    struct error ignored;
+    exchange_fail(exchange);
+    exchange->job.run = run_failure;
+    if (exchange->intent[0] == '\0' ||
+        loop_post(loop, &exchange->job, &ignored) != 0)
+        loop_finish(loop, &exchange->job, NULL);
 }
 
 static void
@@ -477,8 +533,7 @@ work_job(struct loop *loop, struct job *job)
     struct error *err = &exchange->error;
     exchange->worked = true;
     if (exchange->route->work(exchange, err) != 0) {
-        exchange_fail(exchange);
-        loop_finish(loop, job, NULL);
+        fail_work(loop, exchange);
     } else if (loop_post(loop, job, err) != 0) {
         exchange_fail(exchange);
         loop_finish(loop, job, NULL);

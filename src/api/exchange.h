@@ -62,6 +62,7 @@ struct exchange {
     struct stream *stream; /* the body comes from here */
     void *data;            /* the handler's own, in the arena */
     bool worked;           /* the route's slow step is done */
+    char intent[ID_TEXT_MAX]; /* record of what it is to do; "": none open */
     int64_t now_ms;
 
     /* the server's own */

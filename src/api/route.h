@@ -36,6 +36,8 @@ enum route_flag {
     ROUTE_FOLLOW = 128,  /* follow: the answer may be a stream */
     ROUTE_CONTENT = 256, /* body fields come from the schema of `kind` */
     ROUTE_FORM = 1024,   /* ROUTE_RAW: it is a form */
+    ROUTE_EFFECT = 2048, /* what its slow step does, no transaction holds: an
+                            intent is recorded before */
     ROUTE_HEAVY = 512,   /* much work on the world thread: few at a time */
 };
 

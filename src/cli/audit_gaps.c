@@ -95,10 +95,27 @@ platform_policy(const struct audit_walk *walk, int64_t wall_ms)
 {
     const struct retention_policy *policy = NULL;
 
-    for (size_t i = 0; i < walk->policy_count; i++)
-        if (walk->policies[i].wall_ms <= wall_ms)
-            policy = &walk->policies[i].is;
+    for (size_t i = 0; walk->policies != NULL && i < walk->policies->count;
+         i++)
+        if (walk->policies->list[i].wall_ms <= wall_ms)
+            policy = &walk->policies->list[i].is;
     return policy;
+}
+
+void
+audit_policies_add(struct audit_policies *policies,
+                   const struct record *record)
+{
+    struct audit_policy policy = { .wall_ms = record->wall_ms };
+
+    if (!retention_read_policy(record->facts, &policy.is))
+        return;
+    if (policies->count == policies->room) {
+        policies->room = policies->room == 0 ? 16 : 2 * policies->room;
+        policies->list =
+            memory_grow(policies->list, policies->room, sizeof(policy));
+    }
+    policies->list[policies->count++] = policy;
 }
 
 static bool

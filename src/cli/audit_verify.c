@@ -19,7 +19,6 @@
 #define CHECKPOINTS_MAX ((size_t)1 << 30)
 #define COSIGNED_MAX ((size_t)1 << 20)
 #define HEAD_MAX 1024
-#define KEYS_FILE_MAX 65536
 #define KEYS_MAX (16 + KEYCHAIN_MAX)
 
 /* One log: what its files claim and what others say about it. */
@@ -47,8 +46,7 @@ struct verify {
     size_t room;
     struct hash_key key;
     struct table by_origin;
-    struct audit_policy *policies; /* of the platform, in their order */
-    size_t policy_count, policy_room;
+    struct audit_policies policies; /* of the platform */
     uint64_t platform_next; /* the platform's entry that comes next */
     int64_t platform_ms; /* wall time of the platform's newest entry */
     int64_t platform_mono_ms;
@@ -128,7 +126,7 @@ release_logs(struct verify *verify)
         free(verify->logs[i]);
     }
     free((void *)verify->logs);
-    free(verify->policies);
+    free(verify->policies.list);
     table_release(&verify->by_origin);
 }
 
@@ -451,22 +449,6 @@ check_heartbeat(struct verify *verify, const struct record *record,
     return 0;
 }
 
-static void
-add_policy(struct verify *verify, const struct record *record)
-{
-    struct audit_policy policy = { .wall_ms = record->wall_ms };
-
-    if (!retention_read_policy(record->facts, &policy.is))
-        return; /* the walk says so */
-    if (verify->policy_count == verify->policy_room) {
-        verify->policy_room =
-            verify->policy_room == 0 ? 16 : 2 * verify->policy_room;
-        verify->policies = memory_grow(verify->policies, verify->policy_room,
-                                       sizeof(policy));
-    }
-    verify->policies[verify->policy_count++] = policy;
-}
-
 /* What was pruned of the log of a tenant that is gone. */
 static void
 add_prune(struct verify *verify, const struct record *record)
@@ -501,7 +483,7 @@ visit_platform(void *context, const struct record *record, struct error *err)
     if (record->action.verb == NULL || facts == NULL)
         return 0;
     if (strcmp(record->action.verb, RETENTION_VERB_KEEP) == 0)
-        add_policy(verify, record);
+        audit_policies_add(&verify->policies, record);
     if (strcmp(record->action.verb, RETENTION_VERB_PRUNE) == 0)
         add_prune(verify, record);
     if (strcmp(record->action.verb, RECORD_VERB_HEADS) != 0)
@@ -548,8 +530,7 @@ walk_log(struct verify *verify, struct log *log, struct error *err)
     walk.mark_count = log->mark_count;
     walk.watch = committed_size(log);
     walk.prune = log->prune.is.below > 0 ? &log->prune : NULL;
-    walk.policies = platform ? NULL : verify->policies;
-    walk.policy_count = platform ? 0 : verify->policy_count;
+    walk.policies = platform ? NULL : &verify->policies;
     verify->report->logs++;
     return audit_walk(&walk, &verify->report->count, &verify->report->finding,
                       err);
@@ -706,34 +687,4 @@ audit_verify(const char *directory, const struct audit_verify_options *options,
     free(verify);
     *report_out = report;
     return result;
-}
-
-int
-audit_verify_keys(const char *text, struct checkpoint_key *keys_out,
-                  size_t room, struct error *err)
-{
-    scoped_buffer file = { 0 };
-    size_t count = 0;
-
-    if (room > 0 && checkpoint_parse_key(text, keys_out, err) == 0)
-        return 1;
-    if (file_read(text, KEYS_FILE_MAX, &file, err) != 0)
-        return error_set(err, ERROR_INVALID,
-                         "%s is neither a key nor a file of keys", text);
-    for (char *line = file.bytes; line != NULL && *line != '\0';) {
-        char *end = strchr(line, '\n');
-
-        if (end != NULL)
-            *end = '\0';
-        if (*line != '\0' &&
-            (count == room ||
-             checkpoint_parse_key(line, &keys_out[count++], err) != 0))
-            return error_set(err, ERROR_INVALID,
-                             "%s: a line is not a key, or there are more "
-                             "than %zu",
-                             text, room);
-        line = end == NULL ? NULL : end + 1;
-    }
-    return count > 0 ? (int)count
-                     : error_set(err, ERROR_INVALID, "%s has no key", text);
 }

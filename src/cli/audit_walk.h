@@ -82,6 +82,14 @@ struct audit_policy {
     int64_t wall_ms;
 };
 
+struct audit_policies {
+    struct audit_policy *list; /* in their order; owned */
+    size_t count, room;
+};
+/* Of an audit.keep; one that cannot be read is the walk's to tell. */
+void audit_policies_add(struct audit_policies *policies,
+                        const struct record *record);
+
 /* By size, then root, then who vouched. */
 int audit_mark_compare(const void *a, const void *b);
 
@@ -96,8 +104,7 @@ struct audit_walk {
     uint64_t watch;   /* count->watched_ms becomes this entry's time */
     /* What the platform's log says; NULL: nothing is known. */
     const struct audit_prune *prune; /* the furthest of this log */
-    const struct audit_policy *policies; /* in their order */
-    size_t policy_count;
+    const struct audit_policies *policies;
     /* Called for each entry when it is not NULL; -1 ends the walk. */
     int (*visit)(void *context, const struct record *record,
                  struct error *err);

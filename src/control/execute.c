@@ -7,6 +7,7 @@
 #include "base/crash.h"
 #include "base/digest.h"
 #include "control/describe.h"
+#include "control/intent.h"
 #include "control/journal.h"
 #include "control/loop_private.h"
 #include "core/approval.h"
@@ -391,6 +392,10 @@ execute_write(struct loop *loop, struct arena *arena,
         describe_object(&record, arena, loop->world, command->object);
         record.decision.grant =
             object_id_copy(loop->world, granted_grant(granted), arena);
+        if (command->intent != NULL) {
+            record.links.parent = command->intent;
+            intent_end(loop, command->intent);
+        }
         settle(changes, command);
         loop_apply(loop, changes);
         CRASH_POINT("bulkheadd.applied");
@@ -400,6 +405,43 @@ execute_write(struct loop *loop, struct arena *arena,
     if (command->answer != NULL)
         command->answer(granted, changes, command->data);
     return 0;
+}
+
+/* --- effects outside of the store --- */
+
+static void
+fill_effect(struct record *record, struct loop *loop, struct arena *arena,
+            const struct command *command)
+{
+    fill_command(record, loop, arena, command);
+    describe_second(record, loop, arena, command);
+    describe_object(record, arena, loop->world, command->object);
+    record->decision.allow = true;
+}
+
+void
+execute_intent(struct loop *loop, struct arena *arena,
+               const struct command *command, char id_out[ID_TEXT_MAX])
+{
+    struct record record = { 0 };
+
+    fill_effect(&record, loop, arena, command);
+    intent_begin(loop, arena, scope_of(loop, command->object), &record,
+                 id_out);
+}
+
+void
+execute_outcome(struct loop *loop, struct arena *arena,
+                const struct command *command, enum record_outcome outcome,
+                const char *code)
+{
+    struct record record = { .outcome = { outcome, code },
+                             .links.parent = command->intent };
+
+    fill_effect(&record, loop, arena, command);
+    journal_append(loop, arena, scope_of(loop, command->object), &record,
+                   NULL);
+    intent_end(loop, command->intent);
 }
 
 int

@@ -4,6 +4,7 @@
 
 #include "control/loop.h"
 #include "core/access.h"
+#include "core/record.h"
 
 /*
  * How does a command become a change with a record?  On the world thread:
@@ -43,7 +44,19 @@ struct command {
                    const struct changes *changes, void *data);
     void *data;
     bool read_only;
+    const char *intent; /* id of the intent that this ends; NULL: none */
 };
+
+/* Before an effect outside of the store, after a dry run that was allowed: a
+ * record that says what is about to be done (control/intent.h).  The command
+ * itself, with this id as its intent, is the record of the outcome. */
+void execute_intent(struct loop *loop, struct arena *arena,
+                    const struct command *command, char id_out[ID_TEXT_MAX]);
+/* The outcome when the command will not come: the effect failed (failure), or
+ * it happened and the command was refused (partial). */
+void execute_outcome(struct loop *loop, struct arena *arena,
+                     const struct command *command,
+                     enum record_outcome outcome, const char *code);
 
 /* 0: allowed, applied unless dry run.  -1: refused with err. */
 int execute(struct loop *loop, struct arena *arena,

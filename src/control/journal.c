@@ -9,6 +9,7 @@
 #include "base/sign.h"
 #include "base/version.h"
 #include "control/fold.h"
+#include "control/intent.h"
 #include "control/loop.h"
 #include "core/checkpoint.h"
 #include "core/object.h"
@@ -27,6 +28,7 @@ struct log {
 struct journal {
     struct log *logs;
     struct fold *fold;
+    struct intents *intents;
     struct strangers strangers;
 };
 
@@ -36,6 +38,7 @@ journal_new(void)
     struct journal *journal = memory_new(1, sizeof(*journal));
 
     journal->fold = fold_new();
+    journal->intents = intents_new();
     return journal;
 }
 
@@ -53,6 +56,7 @@ journal_free(struct journal *journal)
         free(log);
     }
     fold_free(journal->fold);
+    intents_free(journal->intents);
     free(journal);
 }
 
@@ -413,6 +417,12 @@ write_folded(void *context, const struct refusal *refusal, uint32_t count)
     }
     journal_append(flushing->loop, flushing->arena, refusal->scope, &record,
                    NULL);
+}
+
+struct intents *
+journal_intents(struct journal *journal)
+{
+    return journal->intents;
 }
 
 struct strangers *

@@ -18,6 +18,7 @@
 
 struct loop;
 struct journal;
+struct intents;
 
 struct journal *journal_new(void);
 void journal_free(struct journal *journal);
@@ -83,6 +84,8 @@ struct refusal {
 /* True: write it now.  False: it is counted. */
 bool journal_admit(struct journal *journal, const struct refusal *refusal,
                    int64_t now_ms);
+/* Effects outside of the store that have not ended (control/intent.h). */
+struct intents *journal_intents(struct journal *journal);
 /* Failures of nobody known; a record a minute tells how many there were. */
 struct strangers *journal_strangers(struct journal *journal);
 /* Writes the counted ones whose second is over (all: of all). */

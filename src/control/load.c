@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "control/intent.h"
 #include "control/journal.h"
 #include "control/pruner.h"
 #include "core/month.h"
@@ -172,7 +173,9 @@ take_counter(void *context, const struct store_counter *counter,
         return journal_load(loader->load->journal, counter->name + 4,
                             (uint64_t)counter->value, counter->bytes,
                             counter->size, err);
-    } else if (pruner_load(loader->load->journal, counter)) {
+    } else if (pruner_load(loader->load->journal, counter) ||
+               intents_load(journal_intents(loader->load->journal),
+                            counter)) {
         return 0;
     } else if (strcmp(counter->name, STRANGERS_COUNTER) == 0) {
         return strangers_load(journal_strangers(loader->load->journal),

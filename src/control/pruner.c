@@ -229,6 +229,7 @@ struct watched {
     struct journal_keep keep;
     uint64_t removed; /* bundles whose files are removed, since the start */
     int64_t looked_ms; /* monotonic; 0: not yet */
+    int64_t looked_keep_ms; /* by this rule: another one looks at once */
     bool stuck; /* store and files differ: told, and nothing is pruned */
     UT_hash_handle hh;
 };
@@ -388,9 +389,10 @@ look(struct pruner *pruner, struct store_reader *reader,
     uint64_t below = 0;
     int rc;
 
-    watched->looked_ms = clock_mono_ms();
     if (log->vouched == 0)
         return 0;
+    watched->looked_ms = clock_mono_ms();
+    watched->looked_keep_ms = rule->keep_ms;
     if (find_below(reader, watched, log->vouched, rule,
                    loop_now(pruner->loop), &below, err) != 0)
         return -1;
@@ -513,7 +515,7 @@ pruner_step(struct pruner *pruner, struct store_reader *reader,
         return watched->keep.recorded < vouched
                    ? go_on(pruner, reader, watched, log, err)
                    : 0;
-    if (watched->looked_ms != 0 &&
+    if (watched->looked_ms != 0 && watched->looked_keep_ms == rule.keep_ms &&
         clock_mono_ms() - watched->looked_ms < pruner->look_ms)
         return 0;
     return look(pruner, reader, watched, log, &rule, err);

@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "control/execute.h"
+#include "control/intent.h"
 #include "control/journal.h"
 #include "control/uses.h"
 #include "core/proof.h"
@@ -330,6 +331,7 @@ run_record_start(struct loop *loop, struct job *job)
 
     journal_append(loop, job->arena, world_platform_ref(loop_world(loop)),
                    &record, NULL);
+    intents_recover(loop, job->arena);
 }
 
 int

@@ -311,6 +311,7 @@ record_outcome_text(enum record_outcome outcome)
         [RECORD_SUCCESS] = "success",
         [RECORD_FAILURE] = "failure",
         [RECORD_PARTIAL] = "partial",
+        [RECORD_UNKNOWN] = "unknown",
     };
 
     assert(outcome < RECORD_OUTCOME_COUNT);

@@ -46,6 +46,7 @@ enum record_outcome {
     RECORD_SUCCESS,
     RECORD_FAILURE,
     RECORD_PARTIAL,
+    RECORD_UNKNOWN, /* of an intent: nobody knows whether it came to be */
     RECORD_OUTCOME_COUNT
 };
 

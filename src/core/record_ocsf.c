@@ -59,6 +59,7 @@ add_status(struct buffer *out, const struct record *record)
         [RECORD_SUCCESS] = { 1, "Success" },
         [RECORD_FAILURE] = { 2, "Failure" },
         [RECORD_PARTIAL] = { OCSF_OTHER, "Partial" },
+        [RECORD_UNKNOWN] = { 0, "Unknown" },
     };
 
     json_member_int(out, "status_id", table[record->outcome.status].id);

@@ -46,6 +46,52 @@ recorded() {
     verify
 }
 
+# Outcomes of the records about changing the key, in their order.
+outcomes() {
+    must root GET "/audit?verb=audit.rotate&limit=500" "" 200
+    jq -r '[.items[] | select(.outcome.status) | .outcome.status] | join(" ")' <<<"$body"
+}
+
+@test "what the signer is to do is recorded before, and what came of it after" {
+    begin
+    soon signed 1
+    person guard audit rotate-key -q
+    [ "$(outcomes)" = "pending success" ]
+    must root GET "/audit?verb=audit.rotate&limit=500" "" 200
+    jq -e '.items[1].links.parent == .items[0].id and .items[0].actor.id == .items[1].actor.id' <<<"$body"
+    # Without a signer nothing is done, and the log says so.
+    kill "$(cat "$home/signer.pid")"
+    run person guard audit rotate-key -q
+    [ "$status" != 0 ]
+    [ "$(outcomes)" = "pending success pending failure" ]
+    # Killed in between, it knows no more after a start.
+    rm -f "$home/signer.sock"
+    python3 -c 'import socket, sys, time
+s = socket.socket(socket.AF_UNIX); s.bind(sys.argv[1]); s.listen(8); time.sleep(30)' "$home/signer.sock" 3>&- &
+    echo $! >"$home/signer.pid"
+    for _ in $(seq 50); do [ ! -S "$home/signer.sock" ] || break; sleep 0.1; done
+    person guard audit rotate-key -q 3>&- &
+    asking=$!
+    soon pending
+    end_daemon KILL
+    wait "$asking" || true
+    kill "$(cat "$home/signer.pid")"
+    rm -f "$home/signer.sock"
+    start_signer
+    start_daemon --signer-socket "$home/signer.sock"
+    log_in root root
+    [ "$(outcomes)" = "pending success pending failure pending unknown" ]
+    soon signed 1
+    verify --strict
+}
+
+pending() {
+    case $(outcomes) in
+    *"failure pending") ;;
+    *) return 1 ;;
+    esac
+}
+
 @test "who may not change the key is refused, and nothing changes" {
     begin
     before=$(signer_key)

@@ -4,6 +4,7 @@
 #include "control/describe.h"
 #include "control/fold.h"
 #include "control/journal.h"
+#include "control/tick.h"
 #include "core/merkle.h"
 #include "core/record.h"
 #include "core/role.h"
@@ -92,6 +93,7 @@ actor_of(const struct side *side)
 
 struct line {
     char verb[64], object[ID_TEXT_MAX], actor[ID_TEXT_MAX], reason[64];
+    char parent[ID_TEXT_MAX];
     bool allow;
     enum record_outcome outcome;
     uint32_t count;
@@ -125,6 +127,7 @@ view_record(struct log_view *view, const struct record *record)
     copy_text(line->actor, sizeof(line->actor), record->actor.id);
     copy_text(line->reason, sizeof(line->reason), record->decision.reason);
     copy_text(line->facts, sizeof(line->facts), record->facts);
+    copy_text(line->parent, sizeof(line->parent), record->links.parent);
     line->allow = record->decision.allow;
     line->outcome = record->outcome.status;
     line->count = record->count;
@@ -598,6 +601,115 @@ test_log_goes_on_over_a_restart(void **state)
     harness_close(&estate.harness);
 }
 
+/* --- effects outside of the store --- */
+
+struct effect {
+    struct asked asked;
+    char intent[ID_TEXT_MAX];
+    bool fails;
+};
+
+static struct command
+effect_command(struct effect *effect)
+{
+    return (struct command){ .actor = &effect->asked.actor,
+                             .request = &effect->asked.request,
+                             .verb = VERB_PROJECT_CREATE,
+                             .object = effect->asked.object,
+                             .decide = decide_project,
+                             .data = &effect->asked,
+                             .intent = effect->intent };
+}
+
+static void
+begin_effect(struct loop *loop, struct arena *arena, void *data)
+{
+    struct effect *effect = data;
+    struct command command = effect_command(effect);
+
+    execute_intent(loop, arena, &command, effect->intent);
+}
+
+static void
+end_effect(struct loop *loop, struct arena *arena, void *data)
+{
+    struct effect *effect = data;
+    struct command command = effect_command(effect);
+    struct error err;
+
+    if (effect->fails)
+        execute_outcome(loop, arena, &command, RECORD_FAILURE, "busy");
+    else
+        assert_int_equal(execute(loop, arena, &command, &err), 0);
+}
+
+static struct effect
+effect_of(const struct estate *estate)
+{
+    return (struct effect){ .asked = { .actor = actor_of(&estate->red),
+                                       .object = estate->red.tenant,
+                                       .request = { .id = "rq-1" } } };
+}
+
+static void
+test_effect_has_an_intent_and_then_an_outcome(void **state)
+{
+    for (int fails = 0; fails < 2; fails++) {
+        struct estate estate;
+        struct effect effect;
+        struct log_view *view;
+        struct error err;
+
+        (void)state;
+        open_estate(&estate);
+        effect = effect_of(&estate);
+        effect.fails = fails == 1;
+        harness_run(&estate.harness, begin_effect, &effect);
+        view = view_log(&estate, estate.red.tenant_id);
+        assert_int_equal(view->count, 1);
+        assert_string_equal(view->lines[0].verb, "project.create");
+        assert_int_equal(view->lines[0].outcome, RECORD_PENDING);
+        assert_string_equal(view->lines[0].parent, "");
+        free(view);
+        harness_run(&estate.harness, end_effect, &effect);
+        /* A restart finds nothing left open. */
+        harness_restart(&estate.harness);
+        harness_must(tick_record_start(estate.harness.loop, &err), &err);
+        view = view_log(&estate, estate.red.tenant_id);
+        assert_int_equal(view->count, 2);
+        assert_int_equal(view->lines[1].outcome,
+                         fails == 1 ? RECORD_FAILURE : RECORD_SUCCESS);
+        assert_string_equal(view->lines[1].parent, effect.intent);
+        free(view);
+        harness_close(&estate.harness);
+    }
+}
+
+static void
+test_intent_left_open_is_unknown_after_a_restart(void **state)
+{
+    struct estate estate;
+    struct effect effect;
+    struct log_view *view;
+    struct error err;
+
+    (void)state;
+    open_estate(&estate);
+    effect = effect_of(&estate);
+    harness_run(&estate.harness, begin_effect, &effect);
+    for (int i = 0; i < 2; i++) { /* once, however often it starts */
+        harness_restart(&estate.harness);
+        harness_must(tick_record_start(estate.harness.loop, &err), &err);
+    }
+    view = view_log(&estate, estate.red.tenant_id);
+    assert_int_equal(view->count, 2);
+    assert_string_equal(view->lines[1].verb, "project.create");
+    assert_int_equal(view->lines[1].outcome, RECORD_UNKNOWN);
+    assert_string_equal(view->lines[1].parent, effect.intent);
+    free(view);
+    harness_close(&estate.harness);
+}
+
 static void
 test_unknown_callers_are_counted_in_one_record(void **state)
 {
@@ -631,6 +743,8 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_command_and_its_record_are_one_transaction),
         cmocka_unit_test(test_deletion_is_in_its_tenants_log_with_who_did_it),
+        cmocka_unit_test(test_effect_has_an_intent_and_then_an_outcome),
+        cmocka_unit_test(test_intent_left_open_is_unknown_after_a_restart),
         cmocka_unit_test(test_dry_run_changes_and_records_nothing),
         cmocka_unit_test(test_refusal_by_a_rule_is_recorded),
         cmocka_unit_test(test_attempt_across_tenants_stays_in_the_askers_log),
