@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <string.h>
 
+#include "core/alarm.h"
 #include "core/quota_private.h"
 #include "core/reservation.h"
 
@@ -254,9 +255,76 @@ quota_claims_check(const struct quota_case *check, struct error *err)
     return 0;
 }
 
-/* --- what was given --- */
-
 static const struct quota nobodys = { .dimension = DIMENSION_CARDS };
+
+/* --- what health broke --- */
+
+#define AT_RISK "quota.at-risk"
+#define ALARM_NAMES_MAX 300 /* bytes */
+
+/* Names a tenant and what it could claim, while there is room for it. */
+static void
+name_one(struct buffer *names, const struct world *world, struct ref tenant,
+         int64_t claim)
+{
+    char amount[REASON_AMOUNT_MAX];
+
+    if (names->size > ALARM_NAMES_MAX)
+        return;
+    buffer_printf(names, "%s%s %s", names->size > 0 ? ", " : "",
+                  world_tenant(world, tenant)->object.name,
+                  reason_amount(amount, DIMENSION_CARDS, claim));
+    if (names->size > ALARM_NAMES_MAX)
+        buffer_printf(names, ", and others");
+}
+
+static void
+look_at_extent(const struct quota_case *check, struct changes *changes,
+               struct ref pool, struct ref about)
+{
+    const struct extent extent = { .pool = pool, .vendor = "", .model = "" };
+    const struct ref none = { 0 };
+    char a[REASON_AMOUNT_MAX], b[REASON_AMOUNT_MAX], c[REASON_AMOUNT_MAX];
+    scoped_buffer names = { 0 };
+    int64_t at_ms, sum = 0, have, reserved;
+
+    world_each(check->world, KIND_TENANT, tenant) {
+        int64_t own = claim_of(check, tenant, &extent);
+
+        sum = quota_plus(sum, own);
+        if (own > 0)
+            name_one(&names, check->world, tenant, own);
+    }
+    reserved = reservation_peak(changes, pool, none, NULL,
+                                changes->context.now_ms, &at_ms);
+    have = sum + reserved > 0 ? healthy_capacity(check, &extent) : 0;
+    if (quota_plus(sum, reserved) <= have) {
+        alarm_clear(changes, about, AT_RISK);
+        return;
+    }
+    alarm_raise(changes, about, AT_RISK,
+                "%s are healthy, %s are guaranteed and %s reserved at most: at "
+                "risk are %s",
+                reason_amount(a, DIMENSION_CARDS, have),
+                reason_amount(b, DIMENSION_CARDS, sum),
+                reason_amount(c, DIMENSION_CARDS, reserved),
+                names.size > 0 ? buffer_text(&names) : "reservations");
+}
+
+void
+quota_claims_watch(struct changes *changes)
+{
+    const struct quota_case check = { .changes = changes,
+                                      .world = changes->world,
+                                      .self = &nobodys };
+    const struct ref none = { 0 };
+
+    look_at_extent(&check, changes, none, world_platform_ref(check.world));
+    world_each(check.world, KIND_POOL, pool)
+        look_at_extent(&check, changes, pool, pool);
+}
+
+/* --- what was given --- */
 
 /* Milli-cards that all tenants are guaranteed, given ones included, beyond
  * what is healthy and not reserved: below 0 there is room. */

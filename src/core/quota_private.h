@@ -30,5 +30,8 @@ int quota_claims_check(const struct quota_case *check, struct error *err);
 /* What is guaranteed of any scope below a tenant fits each guarantee of cards
  * above it that counts the same use. */
 int quota_claims_nested(const struct quota_case *check, struct error *err);
+/* An alarm of the pool, and of the platform for all pools, names the tenants
+ * that are at risk while health has broken what was guaranteed. */
+void quota_claims_watch(struct changes *changes);
 
 #endif

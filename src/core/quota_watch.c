@@ -484,4 +484,5 @@ quota_watch(struct changes *changes)
     world_each(changes->world, KIND_QUOTA, ref)
         look_at_use(&watch, world_quota(changes->world, ref));
     look_at_guarantees(&watch);
+    quota_claims_watch(changes);
 }

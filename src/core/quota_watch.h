@@ -14,7 +14,9 @@
  * and first; then what is above the guarantees below the quota, by kind,
  * priority, lost work and age; the least that is enough); work that cannot be stopped and is
  * above a guarantee that was lowered runs on and is flagged by an alarm.
- * Nothing is put into the set when nothing changed.
+ * While more is guaranteed and reserved than is healthy an alarm names whose
+ * guarantees are at risk; nobody is stopped for it.  Nothing is put into the set
+ * when nothing changed.
  */
 void quota_watch(struct changes *changes);
 

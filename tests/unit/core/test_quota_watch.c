@@ -33,6 +33,61 @@ look(struct stage *s)
     scene_apply(&s->scene, changes);
 }
 
+static const struct alarm *
+risk_of(const struct stage *s, struct ref about)
+{
+    world_each_child(s->scene.world, KIND_ALARM, about, ref) {
+        const struct alarm *alarm = world_alarm(s->scene.world, ref);
+
+        if (strcmp(alarm->code, "quota.at-risk") == 0 &&
+            alarm->cleared_ms == 0)
+            return alarm;
+    }
+    return NULL;
+}
+
+static void
+set_health(struct stage *s, int number, int health)
+{
+    scene_edit(&s->scene, changes, card,
+               scene_card_of(&s->scene, s->node, number));
+    card->health = health;
+    scene_apply(&s->scene, changes);
+}
+
+/* 5 and 3 of 8 cards are guaranteed; then one fails. */
+static void
+health_that_breaks_guarantees_names_who_is_at_risk(void **state)
+{
+    struct stage s;
+    struct ref work;
+
+    (void)state;
+    stage_setup(&s);
+    (void)scene_quota(&s.scene, s.tenant, DIMENSION_CARDS, CARDS(5),
+                      CARDS(8));
+    (void)scene_quota(&s.scene, scene_tenant(&s.scene, "speech"),
+                      DIMENSION_CARDS, CARDS(3), CARDS(8));
+    (void)scene_tenant(&s.scene, "nobody");
+    work = scene_running(
+        &s.scene, (struct job){ .project = s.project, .class = s.one });
+    look(&s);
+    assert_null(risk_of(&s, s.scene.platform));
+    set_health(&s, 7, HEALTH_FAILED);
+    look(&s);
+    assert_string_equal(risk_of(&s, s.scene.platform)->text,
+                        "7 cards are healthy, 8 cards are guaranteed and 0 "
+                        "cards reserved at most: at risk are vision 5 cards, "
+                        "speech 3 cards");
+    /* No guarantee is of the pool alone. */
+    assert_null(risk_of(&s, s.pool));
+    assert_int_equal(scene_state(&s.scene, work), WORKLOAD_RUNNING);
+    set_health(&s, 7, HEALTH_HEALTHY);
+    look(&s);
+    assert_null(risk_of(&s, s.scene.platform));
+    scene_teardown(&s.scene);
+}
+
 static struct ref
 put_quota(struct stage *s, enum dimension dimension, int64_t guaranteed,
           int64_t limit, int64_t soft, int action, bool reclaim)
@@ -424,6 +479,7 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(health_that_breaks_guarantees_names_who_is_at_risk),
         cmocka_unit_test(a_soft_amount_is_told_once_and_taken_back),
         cmocka_unit_test(a_used_up_month_stops_work_only_when_it_says_so),
         cmocka_unit_test(a_lowered_limit_takes_back_only_when_asked_S17),
