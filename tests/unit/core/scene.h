@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "core/gate.h"
+#include "core/image.h"
 #include "core/lifecycle.h"
 #include "core/manifest.h"
 #include "core/object.h"
@@ -286,6 +287,39 @@ scene_check_workload(const struct world *world, struct ref ref)
         assert_true(ref_is_none(world_first_child(world, KIND_HOLD, ref)));
 }
 
+/* Does a tenant share no node with others? */
+static inline bool
+scene_is_apart(const struct world *world, struct ref tenant)
+{
+    return world_tenant(world, tenant) != NULL &&
+           world_tenant(world, tenant)->isolation != ISOLATION_NAMESPACE;
+}
+
+/* What a set starts is where its image is, and beside no other tenant when
+ * either of them shares no nodes. */
+static inline void
+scene_check_start(const struct changes *changes,
+                  const struct instance *instance)
+{
+    const struct world *world = changes->world;
+    const struct workload *workload =
+        change_get(changes, instance->object.parent);
+    struct ref tenant = instance->object.scope;
+    size_t size = (size_t)image_name_size(workload->image);
+
+    assert_true(size == 0 ||
+                image_may_be_on(world_node(world, instance->node),
+                                workload->image, size));
+    world_each_index(world, KIND_INSTANCE, 0, instance->node, ref) {
+        struct ref other = world_scope(world, ref);
+
+        if (world_instance(world, ref)->state != INSTANCE_RELEASED &&
+            !ref_equal(other, tenant))
+            assert_false(scene_is_apart(world, tenant) ||
+                         scene_is_apart(world, other));
+    }
+}
+
 /* What a set binds anew stands on healthy, clean cards (7). */
 static inline void
 scene_check_new(const struct changes *changes)
@@ -295,8 +329,11 @@ scene_check_new(const struct changes *changes)
         const struct binding *binding = change->image;
         const struct card *card;
 
-        if (change->ref.kind != KIND_BINDING || !change->created ||
-            change->op != CHANGE_PUT)
+        if (!change->created || change->op != CHANGE_PUT)
+            continue;
+        if (change->ref.kind == KIND_INSTANCE)
+            scene_check_start(changes, change->image);
+        if (change->ref.kind != KIND_BINDING)
             continue;
         card = world_card(changes->world, binding->card);
         assert_int_equal(card->health, HEALTH_HEALTHY);

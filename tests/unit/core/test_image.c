@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "core/gate_private.h"
 #include "core/image.h"
 #include "tests/unit/core/scene.h"
 
@@ -154,6 +155,47 @@ work_goes_where_its_image_is(void **state)
     scene_teardown(&s.scene);
 }
 
+/* More names than the gate keeps, every other one on no node: those that share
+ * a place are told apart. */
+#define NAMES 130
+static void
+many_images_are_asked_for_one_after_the_other(void **state)
+{
+    struct stage s;
+    struct changes *changes;
+    struct gate gate;
+    char facts[1024] = "{\"images\":[\"base\"";
+    scoped_arena arena = arena_new();
+
+    (void)state;
+    stage_setup(&s);
+    for (int i = 0; i < NAMES; i += 2)
+        (void)snprintf(facts + strlen(facts), sizeof(facts) - strlen(facts),
+                       ",\"i%d\"", i);
+    (void)snprintf(facts + strlen(facts), sizeof(facts) - strlen(facts),
+                   "]}");
+    (void)add_node(&s, "n1", facts);
+    (void)job_with(&s, "base");
+    changes = scene_begin(&s.scene);
+    gate_init(&gate, s.scene.world, NULL, s.scene.now_ms, arena);
+    gate_keep_images(&gate);
+    for (int i = 0; i < NAMES; i++) {
+        char image[16];
+        struct need needs[REQUIRE_MAX];
+        uint64_t digest;
+        struct job job;
+
+        (void)snprintf(image, sizeof(image), "i%d", i);
+        job = job_with(&s, image);
+        assert_int_equal(gate_needs(&gate, scene_image(changes, &job), needs,
+                                    &digest),
+                         i % 2);
+    }
+    arena_free(s.scene.arena);
+    s.scene.arena = NULL;
+    scene_teardown(&s.scene);
+}
+
 /* The card that is free has not the image, the one that has is in use. */
 static void
 who_waits_for_a_node_with_its_image_is_told_so(void **state)
@@ -253,6 +295,7 @@ main(void)
         cmocka_unit_test(names_are_compared_whole_and_without_the_digest),
         cmocka_unit_test(one_node_that_has_it_is_enough),
         cmocka_unit_test(work_goes_where_its_image_is),
+        cmocka_unit_test(many_images_are_asked_for_one_after_the_other),
         cmocka_unit_test(who_waits_for_a_node_with_its_image_is_told_so),
         cmocka_unit_test(an_image_that_went_gates_until_it_is_back),
         cmocka_unit_test(a_guarantee_reclaims_where_its_image_is),
