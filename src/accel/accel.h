@@ -139,7 +139,8 @@ enum accel_event_kind {
     ACCEL_EVENT_RECOVERY, /* what the card wants done has changed */
     ACCEL_EVENT_SLICES,   /* the layout has changed */
     ACCEL_EVENT_LOST,     /* the card is gone */
-    ACCEL_EVENT_THERMAL
+    ACCEL_EVENT_THERMAL,
+    ACCEL_EVENT_FAULT /* a program touched memory that is not its own */
 };
 
 struct accel_event {
@@ -275,6 +276,8 @@ struct accel {
 
 extern const struct accel_ops accel_sim_ops;
 extern const struct accel_ops accel_nvml_ops;
+extern const struct accel_ops accel_rocm_ops;
+extern const struct accel_ops accel_zes_ops;
 /* All libraries at once, each in a process of its own: accel_vendor.h. */
 extern const struct accel_ops accel_vendor_ops;
 

@@ -9,7 +9,7 @@
 #include "accel/remote.h"
 #include "base/arena.h"
 
-static const char *const backends[] = { "nvml" };
+static const char *const backends[] = { "nvml", "rocm", "zes" };
 
 #define BACKENDS (sizeof(backends) / sizeof(backends[0]))
 
