@@ -18,6 +18,7 @@
 #include "accel/accel_sim_private.h"
 #include "accel/scan.h"
 #include "base/buffer.h"
+#include "base/clock.h"
 #include "base/file.h"
 #include "base/json.h"
 
@@ -25,7 +26,8 @@
 #define SCRUB_CHUNK ((size_t)65536)
 
 static const char *const estate_keys[] = { "simulated", "node",
-                                           "memory_file_mib", "cards", NULL };
+                                           "memory_file_mib", "cards",
+                                           "events", NULL };
 static const char *const card_keys[] = {
     "uuid",   "vendor", "model",         "memory_mib", "compute_units",
     "pci",    "numa",   "island",        "driver",     "health",
@@ -94,6 +96,8 @@ read_links(const json_t *object, struct accel_card *card, struct error *err)
             read_int32(item, "lanes", true, 1, &link->lanes, err) != 0)
             return -1;
     }
+    for (i = 0; i < json_array_size(list); i++)
+        card->links[i].level = -1;
     card->link_count = json_array_size(list);
     return 0;
 }
@@ -137,6 +141,7 @@ read_card(const json_t *object, struct sim_card *out, struct error *err)
     struct accel_card *card = &out->card;
     struct accel_state state = { .health = ACCEL_HEALTHY };
 
+    out->reset_ms = -1;
     card->numa = -1;
     card->island = -1;
     if (!json_is_object(object))
@@ -284,6 +289,7 @@ sim_close(struct accel *accel)
 
     if (sim == NULL)
         return;
+    free(sim->events);
     free(sim->source);
     free(sim->state_dir);
     free(sim);
@@ -312,7 +318,9 @@ sim_open(struct accel *accel, const char *source, const char *state_dir,
     sim->source = memory_strdup(source);
     sim->state_dir = memory_strdup(state_dir);
     sim->count = json_array_size(list);
-    if (fill(sim, estate, list, err) != 0 || make_room(sim, err) != 0)
+    if (fill(sim, estate, list, err) != 0 ||
+        sim_script_open(accel, json_object_get(estate, "events"), err) != 0 ||
+        make_room(sim, err) != 0)
         goto fail;
     for (size_t i = 0; i < sim->count; i++)
         if (make_memory(sim, &sim->cards[i], err) != 0)
@@ -358,6 +366,23 @@ sim_describe(struct accel *accel, const char *uuid, struct accel_card *card_out,
     return 0;
 }
 
+/* What the script did to a card that the estate calls healthy. */
+static void
+judge_script(const struct sim *sim, const struct sim_card *card,
+             struct accel_state *state)
+{
+    struct accel_reading reading;
+    bool there = sim_script_read(sim, card, &reading);
+
+    if (state->health != ACCEL_HEALTHY)
+        return;
+    accel_judge(&reading, state);
+    if (there)
+        return;
+    state->health = ACCEL_FAILED;
+    (void)snprintf(state->reason, sizeof(state->reason), "the card is lost");
+}
+
 /* Read anew each time: editing the estate makes a card ill or well. */
 static int
 sim_health(struct accel *accel, const char *uuid, struct accel_state *state_out,
@@ -391,6 +416,7 @@ sim_health(struct accel *accel, const char *uuid, struct accel_state *state_out,
         state.reason[0] = '\0';
         if (read_state(item, &state, err) != 0)
             return -1;
+        judge_script(sim, card, &state);
     }
     *state_out = state;
     return 0;
@@ -572,9 +598,15 @@ sim_scrub(struct accel *accel, const char *text, struct accel_scrub *done_out,
 static int
 sim_reset(struct accel *accel, const char *uuid, struct error *err)
 {
+    const struct sim *sim = accel->state;
     struct accel_scrub done;
+    struct sim_card *card;
 
-    return sim_scrub(accel, uuid, &done, err);
+    if (sim_scrub(accel, uuid, &done, err) != 0)
+        return -1;
+    card = (struct sim_card *)(uintptr_t)find(accel, uuid, err);
+    card->reset_ms = clock_mono_ms() - sim->opened_ms;
+    return 0;
 }
 
 const struct accel_ops accel_sim_ops = {
@@ -594,4 +626,7 @@ const struct accel_ops accel_sim_ops = {
     .cut = sim_cut,
     .slice_create = sim_slice_create,
     .slice_destroy = sim_slice_destroy,
+    .slices = sim_slices,
+    .read = sim_read,
+    .events = sim_events,
 };

@@ -2,14 +2,30 @@
 #ifndef ACCEL_SIM_PRIVATE_H
 #define ACCEL_SIM_PRIVATE_H
 
+#include <jansson.h>
+
 #include "accel/accel.h"
 #include "core/geometry.h"
 
-/* The inside of the simulated cards, for accel_sim.c and accel_sim_slice.c. */
+/* The inside of the simulated cards, for accel_sim.c, accel_sim_slice.c and
+ * accel_sim_script.c. */
+
+#define SIM_EVENTS_MAX 100000
 
 struct sim_card {
     struct accel_card card;
     unsigned major, minor;
+    int64_t reset_ms; /* the last time, as events count; -1: never */
+};
+
+/* One line of the script. */
+struct sim_event {
+    int64_t at_ms; /* since the opening */
+    const struct sim_card *card;
+    enum accel_event_kind kind;
+    bool back; /* the card is as new */
+    int64_t number;
+    int32_t instance; /* -1: the whole card */
 };
 
 struct sim {
@@ -17,6 +33,9 @@ struct sim {
     char *state_dir;
     char node[64];
     int64_t file_mib;
+    int64_t opened_ms;
+    size_t event_count, told;
+    struct sim_event *events; /* in the order of time */
     size_t count;
     struct sim_card cards[]; /* count of them */
 };
@@ -52,11 +71,23 @@ int sim_make_memory(const char *path, int64_t size, struct error *err);
 int sim_check_free(struct accel *accel, const char *uuid, struct error *err);
 int sim_overwrite(const char *path, int64_t size, struct error *err);
 
-int sim_cut(struct accel *accel, const char *uuid, bool on,
-            struct error *err);
-int sim_slice_create(struct accel *accel, const char *text,
-                     struct error *err);
-int sim_slice_destroy(struct accel *accel, const char *text,
-                      struct error *err);
+/* Reads the script; NULL: none. */
+int sim_script_open(const struct accel *accel, const json_t *list,
+                    struct error *err);
+/* What has happened to the card so far; false when it is lost. */
+bool sim_script_read(const struct sim *sim, const struct sim_card *card,
+                     struct accel_reading *reading_out);
+int sim_read(struct accel *accel, const char *uuid,
+             struct accel_reading *reading_out, struct error *err);
+int sim_events(struct accel *accel, int wait_ms,
+               struct accel_event list[ACCEL_EVENTS_MAX], size_t *count_out,
+               struct error *err);
+int sim_slices(struct accel *accel, const char *uuid,
+               struct accel_slice list[ACCEL_SLICES_MAX], size_t *count_out,
+               struct error *err);
+
+int sim_cut(struct accel *accel, const char *uuid, bool on, struct error *err);
+int sim_slice_create(struct accel *accel, const char *text, struct error *err);
+int sim_slice_destroy(struct accel *accel, const char *text, struct error *err);
 
 #endif

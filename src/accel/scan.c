@@ -131,6 +131,8 @@ scan_processes(const struct scan_target *targets, size_t target_count,
             continue;
         list[count].pid = (pid_t)strtol(entry->d_name, NULL, 10);
         list[count].used_mib = -1;
+        list[count].shared = false;
+        list[count].instance = -1;
         read_name(fd, list[count].name, sizeof(list[count].name));
         count++;
     }

@@ -113,6 +113,122 @@ a_card_that_leaves_the_estate_has_failed(void **state)
     accel_close(&accel);
 }
 
+#define EVENT(at, n, rest) \
+    "{\"at_ms\":" #at ",\"uuid\":\"SIM-" n "\"," rest "}"
+
+static int
+try_script(struct accel *accel, const char *events, struct error *err)
+{
+    char text[2048];
+
+    (void)snprintf(text, sizeof(text),
+                   "{\"simulated\":true,\"node\":\"n1\","
+                   "\"memory_file_mib\":1,\"cards\":[" CARD("1", "healthy") ","
+                   CARD("2", "healthy") "],\"events\":[%s]}",
+                   events);
+    write_estate(text);
+    return accel_open(accel, "sim", estate, cards, err);
+}
+
+static enum accel_health
+health_of(struct accel *accel, const char *uuid)
+{
+    struct accel_state state = { .health = ACCEL_UNKNOWN };
+    struct error err = { 0 };
+
+    (void)accel_health(accel, uuid, &state, &err);
+    return state.health;
+}
+
+static void
+a_script_makes_cards_ill_and_tells_of_it(void **state)
+{
+    struct accel_event list[ACCEL_EVENTS_MAX];
+    struct accel_reading reading;
+    struct accel accel = { 0 };
+    struct error err = { 0 };
+    size_t count = 0;
+
+    (void)state;
+    if (try_script(&accel,
+                   EVENT(0, "1", "\"event\":\"xid\",\"number\":63") ","
+                   EVENT(0, "1", "\"event\":\"remap\",\"number\":1") ","
+                   EVENT(0, "2", "\"event\":\"ecc\",\"number\":2,"
+                                 "\"instance\":3") ","
+                   EVENT(300, "2", "\"event\":\"lost\"") ","
+                   EVENT(600, "2", "\"event\":\"back\""),
+                   &err) != 0)
+        fail_msg("%s", err.text);
+    assert_int_equal(accel_events(&accel, 0, list, &count, &err), 0);
+    assert_int_equal(count, 3);
+    assert_int_equal(list[0].kind, ACCEL_EVENT_XID);
+    assert_int_equal(list[0].number, 63);
+    assert_string_equal(list[0].uuid, "SIM-1");
+    assert_int_equal(list[0].instance, -1);
+    assert_int_equal(list[2].instance, 3);
+    assert_int_equal(health_of(&accel, "SIM-1"), ACCEL_SUSPECT);
+    assert_int_equal(health_of(&accel, "SIM-2"), ACCEL_HEALTHY);
+    assert_int_equal(accel_read(&accel, "SIM-2", &reading, &err), 0);
+    assert_int_equal(reading.value[ACCEL_ECC_UNCORRECTED], 1);
+    assert_int_equal(reading.value[ACCEL_MEMORY_TOTAL], 100);
+    /* A reset ends what waited for one. */
+    assert_int_equal(accel_reset(&accel, "SIM-1", &err), 0);
+    assert_int_equal(health_of(&accel, "SIM-1"), ACCEL_HEALTHY);
+    /* Events come when their time has come, each once. */
+    assert_int_equal(accel_events(&accel, 5000, list, &count, &err), 0);
+    assert_int_equal(count, 1);
+    assert_int_equal(list[0].kind, ACCEL_EVENT_LOST);
+    assert_int_equal(health_of(&accel, "SIM-2"), ACCEL_FAILED);
+    assert_int_equal(accel_read(&accel, "SIM-2", &reading, &err), -1);
+    assert_int_equal(err.code, ERROR_GONE);
+    assert_int_equal(accel_events(&accel, 5000, list, &count, &err), 0);
+    assert_int_equal(count, 1);
+    assert_int_equal(health_of(&accel, "SIM-2"), ACCEL_HEALTHY);
+    assert_int_equal(accel_events(&accel, 0, list, &count, &err), 0);
+    assert_int_equal(count, 0);
+    accel_close(&accel);
+}
+
+/* [N17]: no reset ends it. */
+static void
+a_script_s_failed_remap_outlives_a_reset(void **state)
+{
+    struct accel accel = { 0 };
+    struct error err = { 0 };
+
+    (void)state;
+    assert_int_equal(try_script(&accel, EVENT(0, "1", "\"event\":\"remap\","
+                                                      "\"number\":2"),
+                                &err),
+                     0);
+    assert_int_equal(accel_reset(&accel, "SIM-1", &err), 0);
+    assert_int_equal(health_of(&accel, "SIM-1"), ACCEL_FAILED);
+    accel_close(&accel);
+}
+
+static void
+a_script_that_cannot_be_read_is_refused(void **state)
+{
+    static const char *const cases[] = {
+        EVENT(0, "9", "\"event\":\"xid\""),
+        EVENT(0, "1", "\"event\":\"boom\""),
+        EVENT(0, "1", "\"event\":\"xid\",\"code\":1"),
+        EVENT(-1, "1", "\"event\":\"xid\""),
+        EVENT(5, "1", "\"event\":\"xid\"") ","
+        EVENT(4, "1", "\"event\":\"xid\""),
+        "7",
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct accel accel = { 0 };
+        struct error err = { 0 };
+
+        if (try_script(&accel, cases[i], &err) == 0)
+            fail_msg("taken: %s", cases[i]);
+    }
+}
+
 static int
 open_memory(const char *uuid)
 {
@@ -237,6 +353,9 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_script_makes_cards_ill_and_tells_of_it),
+        cmocka_unit_test(a_script_s_failed_remap_outlives_a_reset),
+        cmocka_unit_test(a_script_that_cannot_be_read_is_refused),
         cmocka_unit_test(an_estate_is_described_card_by_card),
         cmocka_unit_test(a_card_that_leaves_the_estate_has_failed),
         cmocka_unit_test(
