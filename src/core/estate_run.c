@@ -665,7 +665,7 @@ estate_run_note(struct estate *estate, const struct trail_step *step)
         const struct run *run = &estate->runs[i];
 
         if (!ref_is_none(run->workload) &&
-            (!quota || run->promised || run->gives_back))
+            (!quota || run->charged != 0))
             estate_mark(estate, &estate->inside->runs, run->workload.index);
     }
 }

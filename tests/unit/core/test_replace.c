@@ -144,6 +144,26 @@ what_a_broken_gang_gives_back_stays_its_own(void **state)
     scene_teardown(&s.scene);
 }
 
+/* A quota that is new meanwhile counts it too: scene_run compares with a new
+ * scheduler. */
+static void
+what_stays_its_own_counts_in_a_new_quota(void **state)
+{
+    struct stage s;
+
+    (void)state;
+    stage_setup(&s, 0, CARDS(8));
+    fail_and_give_back_one(&s);
+    scene_wait(&s.scene, 1000000); /* the rest is overdue: it gives back nothing */
+    scene_run(&s.scene);
+    (void)scene_quota(&s.scene,
+                      world_scope(s.scene.world, gang_of(&s)->object.self),
+                      DIMENSION_INSTANCES, 0, 100);
+    scene_run(&s.scene);
+    assert_int_equal(gang_of(&s)->state, WORKLOAD_RUNNING);
+    scene_teardown(&s.scene);
+}
+
 /* Four cards are healthy then, three of its own and a spare one: it starts,
  * though work of a higher priority that waits for longer would fit as well. */
 static void
@@ -441,6 +461,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_a_broken_gang_gives_back_stays_its_own),
+        cmocka_unit_test(what_stays_its_own_counts_in_a_new_quota),
         cmocka_unit_test(a_broken_gang_starts_again_before_others),
         cmocka_unit_test(a_broken_gang_keeps_its_quota),
         cmocka_unit_test(without_a_spare_card_it_waits_first),
