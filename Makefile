@@ -20,6 +20,7 @@
 # make gpu-check       what this machine's own cards say; else skipped
 # make test-cards      vendors' libraries, simulated cards, handover
 # make soak            an hour of mixed load (SOAK_SECONDS)
+# make test-access     every property of rights (CASES, 20,000)
 # make test-routes     every route as every role
 # make test-twoworlds  what a tenant does is in no answer to another
 # make test-simulate   random histories, every invariant after each step
@@ -249,6 +250,12 @@ test-twoworlds-mutants:
 	@tests/simulate/twoworlds/mutants
 test-simulate-mutants:
 	@tests/simulate/mutants
+# What test-unit runs too, with how often each rule was met.
+ACCESS := $(patsubst %,$(OUT)/tests/simulate/test_%,access delegation second)
+test-access: $(ACCESS)
+	@tests/simulate/run-access $^
+test-access-mutants:
+	@tests/simulate/access-mutants
 hostile: all $(HOSTILE)
 # What the API is asked in every field is asked of a build with sanitizers.
 test-hostile: hostile
@@ -301,6 +308,6 @@ clean:
 .PHONY: all gpu-check test-cards tests bench $(BENCHES) bench-start soak test test-audit test-contract test-unit test-stories hostile test-hostile test-tsan fuzz test-fuzz lint clean \
         test-disk test-crash soak-crash test-mutants test-simulate \
         soak-simulate test-simulate-mutants test-routes test-twoworlds \
-        test-twoworlds-mutants
+        test-twoworlds-mutants test-access test-access-mutants
 .DELETE_ON_ERROR:
 -include $(wildcard $(OUT)/tests/hostile/*.d $(OUT)/*.d $(OUT)/*/*.d $(OUT)/*/*/*.d $(OUT)/*/*/*/*.d $(OUT)/*/*/*/*/*.d)

@@ -6,7 +6,7 @@
 
 /*
  * Generated worlds for properties of access: random people, roles, grants
- * with windows and networks, groups, denies, ceilings, keys, emergencies and
+ * with all conditions, groups, denies, ceilings, keys, emergencies and
  * suspensions.  The same seed makes the same worlds.
  */
 
@@ -96,6 +96,10 @@ some_grant(struct lab *lab, struct ref subject)
         grant->to_ms = lab->p.now_ms + (int64_t)draw(lab, 3) - 1;
     (void)snprintf(grant->sources, sizeof(grant->sources), "%s",
                    networks(lab));
+    if (chance(lab, 10))
+        grant->proof_ms = 60000;
+    grant->factor = chance(lab, 10);
+    grant->approval = chance(lab, 10);
     world_apply(lab->p.world, changes);
     return ref;
 }
@@ -148,6 +152,17 @@ make_objects(struct lab *lab)
     add_object(lab, world_first_index(p->world, KIND_GRANT, 0, p->dev));
 }
 
+/* The session has shown a second factor. */
+static inline void
+show_factor(struct lab *lab, const struct actor *actor)
+{
+    struct changes *changes = people_begin(&lab->p);
+
+    ((struct session *)change_update(changes, actor->credential))->factor_ms =
+        lab->p.now_ms;
+    world_apply(lab->p.world, changes);
+}
+
 static inline void
 make_actors(struct lab *lab)
 {
@@ -158,6 +173,8 @@ make_actors(struct lab *lab)
 
     for (size_t i = 0; i < 10; i++) {
         lab->actors[i] = people_login(p, people[i]);
+        if (chance(lab, 50))
+            show_factor(lab, &lab->actors[i]);
         if (chance(lab, 60))
             (void)some_grant(lab, people[i]);
         if (chance(lab, 30))
@@ -182,6 +199,8 @@ put_member(struct lab *lab, struct ref group, struct ref subject)
         change_create(changes, KIND_MEMBER, group, "");
 
     member->subject = subject;
+    if (chance(lab, 20))
+        member->to_ms = lab->p.now_ms + (int64_t)draw(lab, 3) - 1;
     world_apply(lab->p.world, changes);
 }
 
