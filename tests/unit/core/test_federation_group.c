@@ -185,8 +185,8 @@ a_mapping_names_a_group_of_the_providers_people(void **state)
 {
     static const char *const wrong[] = {
         "{\"claim\":\"g\",\"value\":\"v\",\"group\":\"never\"}",
-        "{\"claim\":\"g\",\"value\":\"v\",\"group\":\"devs\","
-        "\"role\":\"developer\"}",
+        ("{\"claim\":\"g\",\"value\":\"v\",\"group\":\"devs\","
+         "\"role\":\"developer\"}"),
         "{\"claim\":\"g\",\"value\":\"v\",\"group\":\"blues\"}",
         "{\"claim\":\"g\",\"value\":\"v\",\"group\":7}",
         "{\"claim\":\"\",\"value\":\"v\",\"group\":\"devs\"}",
