@@ -44,6 +44,8 @@ print_ocsf(const json_t *item, struct error *err)
     size_t size, person_size;
     struct record record;
 
+    if (json_is_null(json_object_get(item, "entry")))
+        return 0; /* pruned: there is nothing to say but a hash */
     if (decode(arena, item, "entry", &entry, &size, err) != 0 ||
         decode(arena, item, "personal", &person, &person_size, err) != 0 ||
         record_decode(entry, size, person, person_size, &record, err) != 0)

@@ -36,6 +36,20 @@ actor_kind_text(enum actor_kind kind)
     return "nobody";
 }
 
+/* By what the actor proved who it is. */
+static const char *
+auth_level(const struct world *world, const struct actor *actor)
+{
+    const struct session *session = world_session(world, actor->credential);
+    bool factor = session != NULL && session->factor_ms > 0;
+
+    if (actor->proved_ms == 0)
+        return "token";
+    if (session != NULL && !ref_is_none(session->provider))
+        return factor ? "sso+factor" : "sso";
+    return factor ? "password+factor" : "password";
+}
+
 void
 describe_actor(struct record *record, struct arena *arena,
                const struct world *world, const struct actor *actor)
@@ -52,7 +66,7 @@ describe_actor(struct record *record, struct arena *arena,
     record->actor.name = arena_strdup(arena, subject->name);
     record->actor.tenant = tenant_of(arena, world, actor->subject);
     record->actor.auth_ms = actor->proved_ms;
-    record->actor.auth_level = actor->proved_ms > 0 ? "password" : "token";
+    record->actor.auth_level = auth_level(world, actor);
     if (ref_is_none(actor->credential))
         return;
     record->actor.credential = object_id_copy(world, actor->credential, arena);

@@ -2,7 +2,9 @@
 #include "control/journal.h"
 
 #include <assert.h>
+#include <limits.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/hashmap.h"
@@ -29,6 +31,7 @@ struct journal {
     struct log *logs;
     struct fold *fold;
     struct intents *intents;
+    char host[HOST_NAME_MAX + 1]; /* for the platform's own log alone */
     struct strangers strangers;
 };
 
@@ -39,6 +42,8 @@ journal_new(void)
 
     journal->fold = fold_new();
     journal->intents = intents_new();
+    if (gethostname(journal->host, sizeof(journal->host) - 1) != 0)
+        journal->host[0] = '\0';
     return journal;
 }
 
@@ -290,6 +295,9 @@ journal_append(struct loop *loop, struct arena *arena, struct ref scope,
     record->observer.version = VERSION;
     if (record->observer.component == NULL)
         record->observer.component = "bulkheadd";
+    if (record->observer.node == NULL && scope.kind == KIND_PLATFORM &&
+        loop_journal(loop)->host[0] != '\0')
+        record->observer.node = loop_journal(loop)->host;
     put_event(loop, changes, event, log, record);
     if (id_out != NULL)
         memcpy(id_out, event_id, ID_TEXT_MAX);

@@ -78,6 +78,26 @@ gone() {
         jq -e '(.items | length) < 50'
     must root GET "/tenants/research/audit?from=0&limit=1" "" 200
     [ "$(field '.items[0].position')" = 256 ]
+    [ "$(person root audit export -t research --format ocsf --verb project.create | wc -l)" = "$(person root audit export -t research --verb project.create | wc -l)" ]
+    [ "$(person root audit export -t research --format ocsf | wc -l)" -gt 6 ]
+    # What is no number, no log or no proof is refused and breaks nothing.
+    for odd in -1 1x "" 99999999999999999999999; do
+        run "$build/bulkhead" audit prove "$home/after" "$estate/$tenant" "$odd"
+        [ "$status" = 2 ] || [ "$status" = 6 ]
+    done
+    for odd in ../after "" . "$estate/other"; do
+        run "$build/bulkhead" audit prove "$home/after" "$odd" 300
+        [ "$status" = 6 ] || [ "$status" = 2 ]
+    done
+    for odd in /dev/null "$home/token.root" "$home/after/$estate%2F$tenant/tile/0/000"; do
+        run "$build/bulkhead" audit check-proof "$odd" --key "$key"
+        [ "$status" = 2 ] || [ "$status" = 9 ]
+        run "$build/bulkhead" audit verify "$odd" --key "$key"
+        [ "$status" != 0 ]
+    done
+    sed 's/^index 7/index 8/' "$home/proof" >"$home/proof8"
+    run "$build/bulkhead" audit check-proof "$home/proof8" --key "$key"
+    [ "$status" = 9 ]
     # Whoever removes more is found.
     cp -r "$home/after" "$home/lie"
     rm "$home/lie/$estate%2F$tenant/tile/entries/"*.p/*

@@ -431,6 +431,28 @@ files_are_laid_down_anew_from_what_is_left(void **state)
     assert_false(has_bundle(place, place->tenant, "tile/entries", 0));
 }
 
+/* A record that nobody signed yet explains nothing to who verifies. */
+static void
+without_the_signers_word_nothing_goes(void **state)
+{
+    struct place *place = *state;
+    struct outbox_options options = { .directory = place->directory,
+                                      .signer_socket = "/nowhere/signer",
+                                      .period_ms = 5,
+                                      .look_ms = 1 };
+    struct error err;
+
+    stop(place);
+    keep(place, place->tenant_ref, 90, false);
+    pass(place, 91);
+    harness_must(outbox_start(place->harness.loop, &options, &place->outbox,
+                              &err),
+                 &err);
+    let_it_run();
+    assert_int_equal(ask(place, place->tenant).keep.ordered, 0);
+    assert_int_equal(ask(place, place->tenant).keep.pruned, 0);
+}
+
 /* Whoever edits the database sees nothing pruned over it. */
 static void
 what_store_and_files_differ_in_is_not_pruned(void **state)
@@ -479,6 +501,7 @@ main(void)
         PLACE(a_tenants_log_is_kept_as_the_platforms_unless_it_has_its_own),
         PLACE(the_log_of_a_tenant_that_is_gone_is_pruned_as_well),
         PLACE(files_are_laid_down_anew_from_what_is_left),
+        PLACE(without_the_signers_word_nothing_goes),
         PLACE(what_store_and_files_differ_in_is_not_pruned),
     };
 
