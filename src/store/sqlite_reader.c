@@ -38,7 +38,11 @@ sqlite_reader_open(const char *where, struct store_reader **reader_out,
         /* Only the writer checkpoints. */
         (void)sqlite3_db_config(reader->db,
                                 SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
-        rc = sqlite_run(reader->db, "PRAGMA query_only = ON", err);
+        /* There are several, each with a cache of its own: the system's holds
+         * the pages for all of them. */
+        rc = sqlite_run(reader->db,
+                        "PRAGMA query_only = ON; PRAGMA cache_size = -256",
+                        err);
     }
     if (rc != 0) {
         sqlite_reader_close(reader);
