@@ -37,10 +37,14 @@ static int
 raise_it(struct changes *changes, void *data, struct error *err)
 {
     const struct raising *raising = data;
+    const struct world *world = changes->world;
+    struct ref about = raising->about == KIND_PLATFORM
+                           ? world_platform_ref(world)
+                       : raising->about == KIND_POOL
+                           ? world_first(world, KIND_POOL)
+                           : estate_ref(world, raising->side, raising->about);
     (void)err;
-    alarm_raise(changes,
-                estate_ref(changes->world, raising->side, raising->about),
-                raising->code, "it is so");
+    alarm_raise(changes, about, raising->code, "it is so");
     return 0;
 }
 
@@ -142,6 +146,31 @@ a_tenant_is_told_no_alarm_of_a_node(void **state)
     assert_true(client_send(&estate.place, boss, "GET", path, NULL) >= 403);
 }
 
+/* Whose guarantees are at risk, and what lies apart in a pool, is about all
+ * tenants. */
+static void
+a_tenant_is_told_no_alarm_of_a_pool_or_the_platform(void **state)
+{
+    (void)state;
+    const char *boss = estate.vision.admin;
+    static const enum kind kinds[] = {KIND_POOL, KIND_PLATFORM};
+    static const char *const codes[] = {"pool.fragmented", "quota.at-risk"};
+    for (int i = 0; i < 2; i++) {
+        char path[128];
+        raise_about(&estate.vision, kinds[i], codes[i]);
+        (void)client_send(&estate.place, boss, "GET", "/alarms", NULL);
+        assert_null(strstr(buffer_text(&estate.place.last.body), codes[i]));
+        assert_false(lists(boss, "/tenants/vision/alarms", codes[i]));
+        scoped_json list =
+            ask(&estate.place, estate.place.root, "GET", "/alarms", NULL, 200);
+        (void)snprintf(path, sizeof path, "/alarms/%s",
+                       json_string_value(
+                           json_object_get(find(list, codes[i]), "id")));
+        assert_true(client_send(&estate.place, boss, "GET", path, NULL) >=
+                    403);
+    }
+}
+
 /* --- watching --- */
 
 static bool
@@ -201,6 +230,7 @@ main(void)
         cmocka_unit_test(the_platforms_list_holds_those_of_nodes_and_cards),
         cmocka_unit_test(a_tenants_list_holds_those_below_it_and_no_others),
         cmocka_unit_test(a_tenant_is_told_no_alarm_of_a_node),
+        cmocka_unit_test(a_tenant_is_told_no_alarm_of_a_pool_or_the_platform),
         cmocka_unit_test(a_watch_tells_what_the_list_would_hold),
     };
     return cmocka_run_group_tests_name("alarms", tests, set_up, tear_down);
