@@ -88,7 +88,7 @@ some_grant(struct lab *lab, struct ref subject)
 
     grant->subject = subject;
     grant->role = lab->roles[draw(lab, ROLES)];
-    grant->use = some_verbs(lab, 90);
+    grant->use = chance(lab, 50) ? verbs_all() : some_verbs(lab, 90);
     grant->give = some_verbs(lab, 50);
     if (chance(lab, 20))
         grant->from_ms = lab->p.now_ms + (int64_t)draw(lab, 3) - 1;

@@ -333,14 +333,19 @@ supply(struct lab *lab, struct actor *actor, enum verb verb,
     if (verdict->outcome == ACCESS_STEP_UP) {
         actor->proved_ms = lab->p.now_ms;
         show_factor(lab, actor);
-    } else if (verdict->outcome == ACCESS_DENY)
+    } else if (verdict->outcome == ACCESS_DENY) {
+        assert_true(
+            verbs_have(&world_deny(lab->p.world, verdict->deny)->verbs,
+                       verb));
         take_away(lab, verdict->deny);
-    else if (verdict->outcome == ACCESS_CEILING)
+    } else if (verdict->outcome == ACCESS_CEILING) {
+        assert_non_null(world_ceiling(lab->p.world, verdict->ceiling));
         take_away(lab, verdict->ceiling);
-    else if (verdict->outcome == ACCESS_APPROVAL)
+    } else if (verdict->outcome == ACCESS_APPROVAL) {
         (void)people_alone(&lab->p, actor->subject);
-    else
+    } else {
         give_verb(lab, actor->subject, verb);
+    }
 }
 
 /* Can something that supply knows change this verdict? */
