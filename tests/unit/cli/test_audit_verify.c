@@ -347,6 +347,11 @@ missing_and_damaged_files_are_found(void **state)
     write_file(f, TENANT_A, "tile/entries/001", bundle.bytes,
                bundle.size - 1);
     assert_lie(f, TENANT_A, AUDIT_TRUNCATED, 511);
+    write_file(f, TENANT_A, "tile/entries/001", bundle.bytes, bundle.size);
+    add_file_path(&path, f, TENANT_A, "personal/001");
+    assert_int_equal(unlink(path.bytes), 0);
+    assert_lie(f, TENANT_A, AUDIT_DAMAGED, 256);
+    buffer_clear(&path);
     add_file_path(&path, f, TENANT_A, "tile/entries/001");
     assert_int_equal(unlink(path.bytes), 0);
     assert_lie(f, TENANT_A, AUDIT_DELETED, 256);
