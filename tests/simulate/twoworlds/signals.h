@@ -28,7 +28,13 @@ static const struct signal signals[] = {
     { "/explain", "fit" },
     { "/explain", "largest" },
     { "/explain", "filters" },
+    /* Where work was put is in the digests of its instances and bindings. */
+    { "/audit", "facts" },
+    { "/audit", "entry" },
+    { "/audit", "leaf" },
     { "/what-if", "end" }, /* does anything in the pool still go on */
+    { "/what-if", "waiting" }, /* follows from it: ended work that is watched
+                                * leaves the copy as its time goes on */
 };
 
 static inline void
