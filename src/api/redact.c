@@ -23,7 +23,7 @@ speaks_of_secret(const char *name)
     char small[128];
     size_t size = 0;
 
-    for (; name[size] != '\0' && size < sizeof(small) - 1; size++)
+    for (; size < sizeof(small) - 1 && name[size] != '\0'; size++)
         small[size] = (char)tolower((unsigned char)name[size]);
     small[size] = '\0';
     for (size_t i = 0; i < sizeof(secret_words) / sizeof(*secret_words); i++)
