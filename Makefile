@@ -147,6 +147,9 @@ $(STUB_NVML): $(filter-out %_world.c,$(wildcard tests/stub/nvml*.[ch])) src/acce
 	@mkdir -p $(@D)
 	@echo "  LD $@"
 	@$(CC) $(STD) $(WARN) -include src/base/banned.h -O1 -g -fPIC -shared $(filter %.c,$^) -o $@
+$(OUT)/tests/stub/nvml_world: $(OUT)/tests/stub/nvml_world.o
+	@echo "  LD $@"
+	@$(CC) $< $(ALL_LDFLAGS) -o $@
 STUB_ROCM := $(OUT)/tests/stub/rocm/librocm_smi64.so.1
 $(STUB_ROCM): tests/stub/rsmi.c tests/stub/rsmi_stub.h src/accel/rsmi.h src/accel/rsmi.def
 STUB_ZES := $(OUT)/tests/stub/zes/libze_loader.so.1
