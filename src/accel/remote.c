@@ -26,8 +26,9 @@
  * borne in one request. */
 #define HANGS_A_REQUEST 2
 #define CHANGE_FACTOR 10
-
-extern char **environ;
+/* So many requests in a row without one answer are the library's fault, not
+ * the cards': nobody waits for each card in turn. */
+#define HANGS_IN_A_ROW 3
 
 /* What is not asked for a while. */
 struct mute {
@@ -44,6 +45,7 @@ struct remote {
     struct wire_page *page;
     size_t mute_count;
     struct mute mutes[WIRE_MUTES];
+    int hangs; /* since the last answer */
     /* The library as such did not answer, or is not there. */
     int64_t closed_until_ms;
     int64_t closed_wait_ms;
@@ -365,18 +367,18 @@ blame(struct remote *remote, const struct wire_request *request,
     end_worker(remote, true);
     if (outcome == OVERRAN)
         (void)error_set(err, ERROR_BUSY,
-                        "%s%s%s did not come back within %d "
-                        "ms",
-                        trail.card, trail.card[0] != '\0' ? ": " : "",
+                        "%s%s%s did not come back within %d ms", trail.card,
+                        trail.card[0] != '\0' ? ": " : "",
                         trail.call[0] != '\0' ? trail.call : "the worker",
                         deadline_of(remote, request));
     else
         (void)error_set(err, ERROR_BUSY, "%s%sthe worker ended in %s",
                         trail.card, trail.card[0] != '\0' ? ": " : "",
                         trail.call[0] != '\0' ? trail.call : "no call");
+    remote->hangs++;
     if (trail.card[0] != '\0')
         add_mute(remote, &trail);
-    else
+    if (trail.card[0] == '\0' || remote->hangs >= HANGS_IN_A_ROW)
         close_library(remote, err);
     return -1;
 }
@@ -470,6 +472,8 @@ call(struct remote *remote, const struct wire_request *request, void *payload,
 {
     int tries = request->op == WIRE_LIST ? HANGS_A_REQUEST + 1 : 1;
 
+    bool again = false;
+
     for (int i = 0; i < tries; i++) {
         enum outcome outcome;
 
@@ -478,8 +482,16 @@ call(struct remote *remote, const struct wire_request *request, void *payload,
             return -1;
         outcome = exchange(remote, request);
         if (outcome == ANSWERED) {
+            remote->hangs = 0;
             pardon(remote, request);
             return take(remote, payload, size, got_out, err);
+        }
+        /* It died idle: nothing is to blame. */
+        if (outcome == DIED && !again && remote->page->trail.call[0] == '\0') {
+            end_worker(remote, true);
+            again = true;
+            i--;
+            continue;
         }
         (void)blame(remote, request, outcome, err);
     }

@@ -15,6 +15,10 @@
  * the kernel, is left behind; when there are too many of those no more is
  * started.
  *
+ * When three requests in a row get no answer the library as such is not asked
+ * for a while, so that a driver that is dead as a whole costs three deadlines
+ * and not one for each card.
+ *
  * Errors of its own are ERROR_BUSY: no answer within the deadline, or not
  * asked because of an earlier one.  Thread-safe.
  */

@@ -531,6 +531,30 @@ a_call_that_hangs_costs_one_deadline_and_one_card(void **state)
     }
 }
 
+/* A driver that is dead as a whole is not waited for card by card. */
+static void
+a_library_that_hangs_for_all_cards_is_left_alone(void **state)
+{
+    struct accel_state health = { 0 };
+    struct error err = { 0 };
+    struct accel accel;
+
+    (void)state;
+    stub_fill(world, 8);
+    stub_fault(world, "nvmlDeviceGetEccMode", STUB_ALL, STUB_HANG);
+    accel = opened(HANG_MS);
+    assert_int_equal(listed(&accel), 8);
+    for (int i = 0; i < 8; i++) {
+        assert_int_equal(accel_health(&accel, world->cards[i].uuid, &health,
+                                      &err),
+                         0);
+        assert_int_equal(health.health, ACCEL_UNKNOWN);
+        assert_non_null(strstr(health.reason, "nvmlDeviceGetEccMode"));
+    }
+    assert_int_equal(world->calls[symbol_of("nvmlDeviceGetEccMode")], 3);
+    accel_close(&accel);
+}
+
 /* --- what stays known --- */
 
 /* [N7] */
@@ -620,7 +644,10 @@ a_worker_that_dies_is_started_anew(void **state)
     assert_true(first > 0);
     assert_int_equal(kill(first, SIGKILL), 0);
     /* It died between two requests: of no call. */
-    (void)remote_call(remote, &list, uuids, sizeof(uuids), &size, &err);
+    assert_int_equal(remote_call(remote, &list, uuids, sizeof(uuids), &size,
+                                 &err),
+                     0);
+    assert_int_equal(size, 2 * sizeof(uuids[0]));
     assert_true(remote_pid(remote) != first);
     assert_int_equal(kill(first, 0), -1);
     remote_free(remote);
@@ -635,6 +662,7 @@ main(void)
         cmocka_unit_test(what_is_not_supported_is_missing_alone),
         cmocka_unit_test(a_lost_card_is_lost_alone),
         cmocka_unit_test(a_call_that_hangs_costs_one_deadline_and_one_card),
+        cmocka_unit_test(a_library_that_hangs_for_all_cards_is_left_alone),
         cmocka_unit_test(a_card_that_is_listed_no_more_has_failed),
         cmocka_unit_test(a_library_that_is_not_there_has_no_cards),
         cmocka_unit_test(a_worker_that_dies_is_started_anew),
