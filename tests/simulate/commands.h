@@ -681,7 +681,7 @@ command_mend_tenant(struct play *play, struct changes *changes,
     tenant->second_factor = FACTOR_OFF; /* its people have none */
     change_doc(changes, &tenant->pools, NULL);
     change_doc(changes, &tenant->classes, NULL);
-    change_doc(changes, &tenant->priorities, NULL);
+    play_allow(play, changes, tenant);
 }
 
 static inline void

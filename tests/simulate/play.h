@@ -31,12 +31,20 @@
 #define NAMES_MAX 64 /* of an enum */
 #define SORTS_MAX 16 /* of commands */
 
+/* By which rule work is told to go: in its proof. */
+#define RULES 7
+static const char *const play_rules[RULES] = {
+    "guarantee",   "priority",    "across",        "loan",
+    "reservation", "maintenance", "manual-release",
+};
+
 struct play {
     struct scene scene;
     uint64_t random;
     const uint8_t *dice, *dice_end; /* of an input, in place of the seed's */
     uint64_t digest; /* of all decisions */
     bool forgetful;  /* a new scheduler before each pass */
+    bool across;     /* a priority class takes burst cards of other tenants */
     struct ref pools[2], nodes[NODES], classes[CLASSES + 3], priorities[3];
     int class_count;
     struct ref tenants[TENANTS], projects[PROJECTS], quotas[16];
@@ -47,7 +55,7 @@ struct play {
     struct hits {
         int64_t reason[NAMES_MAX];
         int64_t state[NAMES_MAX];
-        int64_t rule[2];
+        int64_t rule[RULES];
         int64_t assigned, nominated, victims, grown, shrunk;
         int64_t expired, stopped, served, edits,
             refused_edits, lost, back, failed_starts, explained, verified,
@@ -219,6 +227,38 @@ play_platform(struct platform *platform)
     platform->restart_max = 10;
 }
 
+/* A class that takes other tenants' burst cards has to be given by name. */
+static inline void
+play_allow(struct play *play, struct changes *changes, struct tenant *tenant)
+{
+    char text[256] = "", id[ID_TEXT_MAX];
+
+    for (int i = 0; i < 3; i++) {
+        if (world_get(play->scene.world, play->priorities[i]) == NULL)
+            continue;
+        object_id_text(play->scene.world, play->priorities[i], id);
+        (void)snprintf(text + strlen(text), sizeof(text) - strlen(text),
+                       "%s\"%s\"", text[0] == '\0' ? "[" : ",", id);
+    }
+    (void)snprintf(text + strlen(text), sizeof(text) - strlen(text), "]");
+    change_doc(changes, &tenant->priorities,
+               play->across && text[1] != '\0' ? text : NULL);
+}
+
+/* High work takes other tenants' burst cards. */
+static inline void
+build_across(struct play *play)
+{
+    struct changes *changes = scene_begin(&play->scene);
+
+    play->across = true;
+    ((struct priority *)change_update(changes, play->priorities[2]))
+        ->preempt_across = true;
+    for (int i = 0; i < TENANTS; i++)
+        play_allow(play, changes, change_update(changes, play->tenants[i]));
+    scene_apply(&play->scene, changes);
+}
+
 static inline void
 build(struct play *play, uint64_t seed)
 {
@@ -235,6 +275,8 @@ build(struct play *play, uint64_t seed)
     play->class_count = CLASSES;
     if (seed >= CUT)
         build_cut(play);
+    if (seed % 3 == 0)
+        build_across(play);
     changes = scene_begin(&play->scene);
     platform = change_update(changes, play->scene.platform);
     play_platform(platform);
@@ -243,6 +285,18 @@ build(struct play *play, uint64_t seed)
 }
 
 /* --- what happens --- */
+
+static inline void
+count_rule(struct play *play, const char *proof)
+{
+    for (int i = 0; i < RULES; i++) {
+        char text[40];
+
+        (void)snprintf(text, sizeof(text), "\"rule\":\"%s\"",
+                       play_rules[i]);
+        play->hits.rule[i] += strstr(proof, text) != NULL;
+    }
+}
 
 static inline void
 count_states(struct play *play)
@@ -254,12 +308,8 @@ count_states(struct play *play)
         if (lifecycle_is_waiting(workload->state))
             play->hits.reason[workload->reason]++;
         if (workload->state == WORKLOAD_PREEMPTING &&
-            workload->proof != NULL) {
-            play->hits.rule[0] +=
-                strstr(workload->proof->bytes, "\"guarantee\"") != NULL;
-            play->hits.rule[1] +=
-                strstr(workload->proof->bytes, "\"priority\"") != NULL;
-        }
+            workload->proof != NULL)
+            count_rule(play, workload->proof->bytes);
     }
 }
 
