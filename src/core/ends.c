@@ -128,6 +128,11 @@ put_in(struct estate *estate, uint32_t number)
     case PLACE_NONE:
         break;
     case PLACE_HEAP:
+        if (ends->room == 0) { /* so that no large one is copied */
+            ends->room = 2 * estate->run_count + 64;
+            ends->heap = arena_alloc(estate->arena,
+                                     ends->room * sizeof(*ends->heap));
+        }
         ends->heap = estate_grow(estate, ends->heap, &ends->room,
                                  ends->count + 1, sizeof(*ends->heap));
         sift(ends, ends->count++, ending_of(run, number));

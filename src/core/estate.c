@@ -93,20 +93,6 @@ estate_part_bit(const struct estate *estate, uint32_t part)
     return UINT64_C(1) << ((part - site->first) % 63);
 }
 
-struct part_make
-estate_make(const struct estate *estate, const struct part *part)
-{
-    const struct part_type *type;
-    const struct card *card;
-
-    if (part->type != ESTATE_NONE) {
-        type = &estate->types[part->type];
-        return (struct part_make){ type->vendor, type->model };
-    }
-    card = world_card(estate->world, part->card);
-    return (struct part_make){ card->vendor, card->model };
-}
-
 struct estate_pulse
 estate_pool(const struct estate *estate, struct ref pool)
 {

@@ -148,11 +148,11 @@ struct estate_pulse {
 struct estate_news {
     uint32_t *tenants; /* indexes of those whose runs changed */
     size_t tenant_count;
-    struct estate_start { /* work that started, was nominated, or is
-                             preemptible again */
+    struct estate_start { /* a tenant of which work started, was nominated,
+                             or is preemptible again */
         uint32_t tenant;
-        int64_t priority;
-        bool nominated; /* only that */
+        int64_t priority;        /* the least of it */
+        bool started, nominated; /* nominated: some was only that */
     } *starts;
     size_t start_count, start_room;
 };

@@ -77,6 +77,9 @@ struct estate_inside {
     struct marks runs;  /* workloads, by index of the ref */
     struct marks stale; /* sites whose lease is over */
     struct marks tenants; /* whose runs changed since the last settle */
+    uint32_t *start_of; /* by index of the tenant: place in news.starts, where
+                           another may be */
+    size_t start_of_room;
     struct due due;
     struct ledger one; /* of the run that is being derived */
     struct share *promise; /* what was promised to it before */

@@ -578,11 +578,38 @@ count(const struct estate *estate, struct estate_pulse *pulse,
     pulse->more += !ref_is_none(new->workload) && is_more(old, new);
 }
 
+/* One of each tenant: the first load starts all that runs. */
+static void
+tell_start(struct estate *estate, uint32_t tenant, int64_t priority,
+           bool started)
+{
+    struct estate_inside *inside = estate->inside;
+    struct estate_news *news = &estate->news;
+    uint32_t *place = estate_place(estate, &inside->start_of,
+                                   &inside->start_of_room, tenant);
+    struct estate_start *start;
+
+    if (*place >= news->start_count || news->starts[*place].tenant != tenant) {
+        news->starts =
+            estate_grow(estate, news->starts, &news->start_room,
+                        news->start_count + 1, sizeof(*news->starts));
+        *place = (uint32_t)news->start_count;
+        news->starts[news->start_count++] =
+            (struct estate_start){ .tenant = tenant, .priority = priority };
+    }
+    start = &news->starts[*place];
+    if (priority < start->priority)
+        start->priority = priority;
+    if (started)
+        start->started = true;
+    else
+        start->nominated = true;
+}
+
 static void
 tell(struct estate *estate, struct ref tenant, const struct run *old,
      const struct run *new)
 {
-    struct estate_news *news = &estate->news;
     bool lower = new->priority < old->priority; /* it was given another */
     bool nominated = new->promised && (!old->promised || lower);
     bool started = has_started(old, new) || (!new->fixed && old->fixed) ||
@@ -597,12 +624,8 @@ tell(struct estate *estate, struct ref tenant, const struct run *old,
     count(estate, &estate->tenants[tenant.index], old, new);
     count(estate, &estate->runs_pulse, old, new);
     estate_mark(estate, &estate->inside->tenants, tenant.index);
-    if (!started && !nominated)
-        return;
-    news->starts = estate_grow(estate, news->starts, &news->start_room,
-                               news->start_count + 1, sizeof(*news->starts));
-    news->starts[news->start_count++] =
-        (struct estate_start){ tenant.index, new->priority, !started };
+    if (started || nominated)
+        tell_start(estate, tenant.index, new->priority, started);
 }
 
 void

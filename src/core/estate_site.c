@@ -84,6 +84,20 @@ hash_of(const char *text)
     return text != NULL ? hash_bytes(&any, text, strlen(text)) : 0;
 }
 
+struct part_make
+estate_make(const struct estate *estate, const struct part *part)
+{
+    const struct part_type *type;
+    const struct card *card;
+
+    if (part->type != ESTATE_NONE) {
+        type = &estate->types[part->type];
+        return (struct part_make){ type->vendor, type->model };
+    }
+    card = world_card(estate->world, part->card);
+    return (struct part_make){ card->vendor, card->model };
+}
+
 /* More of them, and their cards are asked. */
 #define TYPES_MAX 256
 

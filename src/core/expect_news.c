@@ -26,8 +26,10 @@ mark(struct expect_news *news, uint32_t index, bool is)
     news->flags[index] = is;
 }
 
+/* room: for how many at once, so that the first load copies no large list. */
 static void
-add_new(struct expect_news *news, const struct workload *workload)
+add_new(struct expect_news *news, const struct workload *workload,
+        size_t room)
 {
     uint32_t index = workload->object.self.index;
 
@@ -35,7 +37,7 @@ add_new(struct expect_news *news, const struct workload *workload)
         return;
     mark(news, index, true);
     if (news->list_count == news->list_room) {
-        news->list_room = 2 * news->list_room + 64;
+        news->list_room = 2 * news->list_room + room + 64;
         news->list = memory_grow(news->list, news->list_room,
                                  sizeof(*news->list));
     }
@@ -77,7 +79,7 @@ expect_news_load(struct expect_news *news, const struct world *world,
             break;
         workload = world_workload(world, ref);
         if (is_new(news, workload))
-            add_new(news, workload);
+            add_new(news, workload, world_count(world, KIND_WORKLOAD));
     }
     return true;
 }
@@ -134,7 +136,7 @@ expect_news_note(struct expect_news *news, const struct world *world,
     } else if (step->ref.kind == KIND_WORKLOAD && step->op != TRAIL_CHANGED) {
         mark(news, step->ref.index, false);
         if (workload != NULL && is_new(news, workload))
-            add_new(news, workload);
+            add_new(news, workload, 0);
     }
 }
 

@@ -57,8 +57,8 @@ struct tree {
     uint64_t seen, asked;
     size_t leaves; /* of knots; knots[1] is the top, i has 2i and 2i + 1 */
     struct knot *knots; /* those above no site that is done mean nothing */
-    struct brief *briefs; /* by site */
-    size_t room;          /* leaves */
+    struct brief *briefs; /* by site; room: leaves of both */
+    size_t room;
     struct place_tally sum;
     /* Sites where a trial was on when they were to be looked at.  As long as
      * it is, they are looked at for each request. */
@@ -398,8 +398,7 @@ build_on(struct estate *estate, struct tree *tree, struct arena *arena)
     while (tree->done < estate->site_count) {
         if (!budget_take(estate->budget, COST_BUILD))
             return false;
-        build_site(estate, tree, (uint32_t)tree->done, arena);
-        tree->done++;
+        build_site(estate, tree, (uint32_t)tree->done++, arena);
         join_up(tree, tree->done, tree->done == estate->site_count);
     }
     return true;

@@ -393,10 +393,8 @@ take_news(struct queue *queue, const struct estate *estate)
         if ((!errand->started && !errand->nominated) ||
             start->priority < errand->priority)
             errand->priority = start->priority;
-        if (start->nominated)
-            errand->nominated = true;
-        else
-            errand->started = true;
+        errand->nominated |= start->nominated;
+        errand->started |= start->started;
     }
 }
 

@@ -197,10 +197,10 @@ follow(struct scheduler *scheduler, const struct world *world, int64_t now_ms)
     for (; scheduler->position < trail_end(world); scheduler->position++) {
         const struct trail_step *step =
             trail_at(world, scheduler->position);
+        uint64_t ahead = scheduler->position + STEPS_AHEAD;
 
-        if (scheduler->position + STEPS_AHEAD < trail_end(world))
-            world_prefetch(world, trail_at(world, scheduler->position +
-                                                      STEPS_AHEAD)->ref);
+        if (ahead < trail_end(world))
+            world_prefetch(world, trail_at(world, ahead)->ref);
         if (!budget_take(&scheduler->budget,
                          estate_note_cost(scheduler->estate, step)))
             return false;

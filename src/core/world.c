@@ -181,22 +181,6 @@ world_get(const struct world *world, struct ref ref)
     return object->self.index != 0 ? object : NULL;
 }
 
-#define CACHE_LINE 64
-#define LINES_AHEAD 4
-
-void
-world_prefetch(const struct world *world, struct ref ref)
-{
-    const char *slot;
-
-    if (ref.index == 0 || ref.kind >= KIND_COUNT ||
-        ref.index >= world->shelves[ref.kind].used)
-        return;
-    slot = world_slot(world, ref);
-    for (int i = 0; i < LINES_AHEAD; i++)
-        __builtin_prefetch(slot + (ptrdiff_t)i * CACHE_LINE);
-}
-
 const void *
 world_get_kind(const struct world *world, enum kind kind, struct ref ref)
 {

@@ -61,3 +61,19 @@ world_share(const struct world *world, struct ref priority, struct ref pool)
 
     return entry != NULL ? (int64_t)entry->number : 0;
 }
+
+#define CACHE_LINE 64
+#define LINES_AHEAD 4
+
+void
+world_prefetch(const struct world *world, struct ref ref)
+{
+    const char *slot;
+
+    if (ref.index == 0 || ref.kind >= KIND_COUNT ||
+        ref.index >= world->shelves[ref.kind].used)
+        return;
+    slot = world_slot(world, ref);
+    for (int i = 0; i < LINES_AHEAD; i++)
+        __builtin_prefetch(slot + (ptrdiff_t)i * CACHE_LINE);
+}
