@@ -299,6 +299,10 @@ command_body(struct play *play, enum kind kind, bool create)
             (void)json_object_set_new(body, field->name,
                                       command_value(play, kind, field));
     }
+    if (kind == KIND_WORKLOAD && create && play->class_count > CLASSES &&
+        chance(play, 80)) /* the nodes say what they have */
+        (void)json_object_set_new(
+            body, "image", json_string(chance(play, 70) ? "base" : "demo"));
     return body;
 }
 
