@@ -7,6 +7,7 @@
 #include <dlfcn.h>
 #include <string.h>
 
+#include "accel/library.h"
 #include "accel/nvml_private.h"
 #include "accel/pci.h"
 #include "base/arena.h"
@@ -78,9 +79,9 @@ int
 nvml_end(const struct nvml *nvml, const struct nvml_card *card,
          struct error *err)
 {
-    return nvml->lost ? error_set(err, ERROR_GONE, "%s: the card is lost",
-                                  card->uuid)
-                      : 0;
+    return nvml->lost
+               ? error_set(err, ERROR_GONE, "%s: the card is lost", card->uuid)
+               : 0;
 }
 
 /* --- opening --- */
@@ -126,16 +127,11 @@ close_backend(struct accel *accel)
 static int
 open_library(struct nvml *nvml, const char *directory, struct error *err)
 {
-    char path[256] = LIBRARY;
     int result;
 
-    if (directory != NULL)
-        (void)snprintf(path, sizeof(path), "%s/%s", directory, LIBRARY);
-    nvml->library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-    if (nvml->library == NULL) {
-        (void)error_set(err, ERROR_NOT_FOUND, "%s is not there", LIBRARY);
-        return error_help(err, "It comes with NVIDIA's driver.");
-    }
+    nvml->library = library_open(directory, LIBRARY, "NVIDIA's driver", err);
+    if (nvml->library == NULL)
+        return -1;
     load(nvml);
     result = NVML_CALL0(nvml, nvmlInit_v2);
     if (result != NVML_SUCCESS)
@@ -176,14 +172,6 @@ nvml_may(const struct nvml *nvml, const char *call, const char *card)
     return true;
 }
 
-static void
-say_card(const struct nvml *nvml, const char *key)
-{
-    if (nvml->accel->watch.trail != NULL)
-        (void)snprintf(nvml->accel->watch.trail->card,
-                       sizeof(nvml->accel->watch.trail->card), "%s", key);
-}
-
 void
 nvml_address(const struct nvml_pci *pci, char out[24])
 {
@@ -209,7 +197,7 @@ look_at(struct nvml *nvml, unsigned index, struct nvml_card *out)
     (void)snprintf(key, sizeof(key), "#%u", index);
     if (!nvml_may(nvml, "", key))
         return NVML_TIMEOUT;
-    say_card(nvml, key);
+    library_say(nvml->accel, key);
     result =
         NVML_CALL(nvml, nvmlDeviceGetHandleByIndex_v2, index, &out->device);
     if (result == NVML_SUCCESS)
@@ -253,7 +241,7 @@ nvml_look(struct nvml *nvml, struct error *err)
     int last = NVML_SUCCESS;
     int result;
 
-    say_card(nvml, "");
+    library_say(nvml->accel, "");
     result = NVML_CALL(nvml, nvmlDeviceGetCount_v2, &count);
     if (result != NVML_SUCCESS)
         return nvml_error(err, result, "nvmlDeviceGetCount_v2", "");
@@ -308,7 +296,7 @@ nvml_find(struct accel *accel, const char *part, struct error *err)
         (void)error_set(err, ERROR_NOT_FOUND, "there is no card %.40s", part);
         return NULL;
     }
-    say_card(nvml, card->uuid);
+    library_say(nvml->accel, card->uuid);
     nvml->lost = false;
     return card;
 }
@@ -502,18 +490,11 @@ survey(struct accel *accel, struct accel_survey *out, struct error *err)
     return 0;
 }
 
-static const char *
-node_name(const struct accel *accel)
-{
-    (void)accel;
-    return "";
-}
-
 const struct accel_ops accel_nvml_ops = {
     .name = "nvml",
     .open = open_backend,
     .close = close_backend,
-    .node_name = node_name,
+    .node_name = library_node_name,
     .survey = survey,
     .list = list,
     .describe = describe,

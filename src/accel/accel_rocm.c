@@ -9,6 +9,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "accel/library.h"
 #include "accel/pci.h"
 #include "accel/rocm_private.h"
 #include "base/arena.h"
@@ -76,16 +77,11 @@ close_backend(struct accel *accel)
 static int
 open_library(struct rocm *rocm, const char *directory, struct error *err)
 {
-    char path[256] = LIBRARY;
     int status;
 
-    if (directory != NULL)
-        (void)snprintf(path, sizeof(path), "%s/%s", directory, LIBRARY);
-    rocm->library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-    if (rocm->library == NULL) {
-        (void)error_set(err, ERROR_NOT_FOUND, "%s is not there", LIBRARY);
-        return error_help(err, "It comes with AMD's ROCm.");
-    }
+    rocm->library = library_open(directory, LIBRARY, "AMD's ROCm", err);
+    if (rocm->library == NULL)
+        return -1;
 #define RSMI(symbol, arguments)                                                \
     *(void **)&rocm->fn.symbol = dlsym(rocm->library, #symbol);
 #include "accel/rsmi.def"
@@ -118,14 +114,6 @@ open_backend(struct accel *accel, const char *source, const char *state_dir,
 
 /* --- which cards --- */
 
-static void
-say_card(const struct rocm *rocm, const char *key)
-{
-    if (rocm->accel->watch.trail != NULL)
-        (void)snprintf(rocm->accel->watch.trail->card,
-                       sizeof(rocm->accel->watch.trail->card), "%s", key);
-}
-
 static bool
 may(const struct rocm *rocm, const char *card)
 {
@@ -157,7 +145,7 @@ look_at(struct rocm *rocm, uint32_t number, struct rocm_card *out)
     (void)snprintf(key, sizeof(key), "#%" PRIu32, number);
     if (!may(rocm, key))
         return RSMI_BUSY;
-    say_card(rocm, key);
+    library_say(rocm->accel, key);
     out->number = number;
     status = ROCM_CALL(rocm, rsmi_dev_pci_id_get, number, &id);
     if (status != RSMI_SUCCESS)
@@ -179,7 +167,7 @@ look(struct rocm *rocm, struct error *err)
     uint32_t count = 0;
     int status;
 
-    say_card(rocm, "");
+    library_say(rocm->accel, "");
     status = ROCM_CALL(rocm, rsmi_num_monitor_devices, &count);
     if (status != RSMI_SUCCESS)
         return rocm_error(err, status, "rsmi_num_monitor_devices", "");
@@ -219,7 +207,7 @@ rocm_find(struct accel *accel, const char *part, struct error *err)
     if (card == NULL)
         (void)error_set(err, ERROR_NOT_FOUND, "there is no card %.40s", part);
     else
-        say_card(rocm, card->uuid);
+        library_say(rocm->accel, card->uuid);
     return card;
 }
 
@@ -368,18 +356,11 @@ survey(struct accel *accel, struct accel_survey *out, struct error *err)
     return 0;
 }
 
-static const char *
-node_name(const struct accel *accel)
-{
-    (void)accel;
-    return "";
-}
-
 const struct accel_ops accel_rocm_ops = {
     .name = "rocm",
     .open = open_backend,
     .close = close_backend,
-    .node_name = node_name,
+    .node_name = library_node_name,
     .survey = survey,
     .list = list,
     .describe = describe,

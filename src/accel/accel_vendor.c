@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "accel/library.h"
 #include "accel/remote.h"
 #include "base/arena.h"
 
@@ -370,18 +371,11 @@ events(struct accel *accel, int wait_ms,
     return 0;
 }
 
-static const char *
-node_name(const struct accel *accel)
-{
-    (void)accel;
-    return "";
-}
-
 const struct accel_ops accel_vendor_ops = {
     .name = "vendor",
     .open = open_backend,
     .close = close_backend,
-    .node_name = node_name,
+    .node_name = library_node_name,
     .list = list,
     .describe = describe,
     .health = health,

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "accel/library.h"
 #include "accel/pci.h"
 #include "accel/zes_private.h"
 #include "base/arena.h"
@@ -68,17 +69,12 @@ close_backend(struct accel *accel)
 static int
 open_library(struct zes *zes, const char *directory, struct error *err)
 {
-    char path[256] = LIBRARY;
     int result;
 
-    if (directory != NULL)
-        (void)snprintf(path, sizeof(path), "%s/%s", directory, LIBRARY);
     (void)setenv("ZES_ENABLE_SYSMAN", "1", 1);
-    zes->library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-    if (zes->library == NULL) {
-        (void)error_set(err, ERROR_NOT_FOUND, "%s is not there", LIBRARY);
-        return error_help(err, "It comes with Intel's Level Zero.");
-    }
+    zes->library = library_open(directory, LIBRARY, "Intel's Level Zero", err);
+    if (zes->library == NULL)
+        return -1;
 #define ZES(symbol, arguments)                                                 \
     *(void **)&zes->fn.symbol = dlsym(zes->library, #symbol);
 #include "accel/zes.def"
@@ -105,14 +101,6 @@ open_backend(struct accel *accel, const char *source, const char *state_dir,
 }
 
 /* --- which cards --- */
-
-void
-zes_say(const struct zes *zes, const char *key)
-{
-    if (zes->accel->watch.trail != NULL)
-        (void)snprintf(zes->accel->watch.trail->card,
-                       sizeof(zes->accel->watch.trail->card), "%s", key);
-}
 
 static bool
 may(const struct zes *zes, const char *card)
@@ -152,7 +140,7 @@ look_at(struct zes *zes, unsigned number, struct zes_card *card)
     (void)snprintf(key, sizeof(key), "#%u", number);
     if (!may(zes, key))
         return ZES_NOT_AVAILABLE;
-    zes_say(zes, key);
+    library_say(zes->accel, key);
     result = ZES_CALL(zes, zesDeviceGetProperties, card->device, &properties);
     if (result == ZES_SUCCESS)
         result = ZES_CALL(zes, zesDevicePciGetProperties, card->device, &pci);
@@ -192,7 +180,7 @@ look(struct zes *zes, struct error *err)
     int result;
     unsigned number = 0;
 
-    zes_say(zes, "");
+    library_say(zes->accel, "");
     result = ZES_CALL(zes, zeDriverGet, &driver_count, drivers);
     if (result != ZES_SUCCESS)
         return zes_fail(err, result, "zeDriverGet", "");
@@ -203,7 +191,7 @@ look(struct zes *zes, struct error *err)
         zes_device devices[ZES_PARTS_MAX];
         uint32_t count = ZES_PARTS_MAX;
 
-        zes_say(zes, "");
+        library_say(zes->accel, "");
         if (ZES_CALL(zes, zeDeviceGet, drivers[i], &count, devices) !=
             ZES_SUCCESS)
             continue;
@@ -243,7 +231,7 @@ zes_find(struct accel *accel, const char *part, struct error *err)
     if (card == NULL)
         (void)error_set(err, ERROR_NOT_FOUND, "there is no card %.40s", part);
     else
-        zes_say(zes, card->uuid);
+        library_say(zes->accel, card->uuid);
     return card;
 }
 
@@ -376,18 +364,11 @@ survey(struct accel *accel, struct accel_survey *out, struct error *err)
     return 0;
 }
 
-static const char *
-node_name(const struct accel *accel)
-{
-    (void)accel;
-    return "";
-}
-
 const struct accel_ops accel_zes_ops = {
     .name = "zes",
     .open = open_backend,
     .close = close_backend,
-    .node_name = node_name,
+    .node_name = library_node_name,
     .survey = survey,
     .list = list,
     .describe = describe,

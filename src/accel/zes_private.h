@@ -51,8 +51,6 @@ zes_enter(const struct zes *zes, const char *call)
          : (zes_enter((zes), #symbol), (zes)->fn.symbol(__VA_ARGS__)))
 
 int zes_fail(struct error *err, int result, const char *call, const char *card);
-/* The calls that follow are about that card, "": about none. */
-void zes_say(const struct zes *zes, const char *key);
 struct zes_card *zes_find(struct accel *accel, const char *part,
                           struct error *err);
 

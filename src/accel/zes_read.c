@@ -2,6 +2,7 @@
 /* What Intel's cards measure, and what happens to them. */
 #include <string.h>
 
+#include "accel/library.h"
 #include "accel/pci.h"
 #include "accel/zes_private.h"
 
@@ -322,7 +323,7 @@ zes_events(struct accel *accel, int wait_ms,
     for (size_t i = 0; i < zes->count && number < ZES_PARTS_MAX; i++) {
         struct zes_card *card = &zes->cards[i];
 
-        zes_say(zes, card->uuid);
+        library_say(zes->accel, card->uuid);
         if (!card->has_events)
             card->has_events = ZES_CALL(zes, zesDeviceEventRegister,
                                         card->device, mask) == ZES_SUCCESS;
@@ -332,7 +333,7 @@ zes_events(struct accel *accel, int wait_ms,
     }
     if (number == 0)
         return 0;
-    zes_say(zes, "");
+    library_say(zes->accel, "");
     result = ZES_CALL(zes, zesDriverEventListen, zes->cards[0].driver,
                       (uint32_t)wait_ms, number, devices, &changed, bits);
     if (result != ZES_SUCCESS)
