@@ -10,10 +10,11 @@
  * the smallest that are free.
  */
 
+#define NUMBERS_PAGES 16
+
 /* Numbers in use; nothing below `low` is free. */
 struct bits {
-    uint64_t *word;
-    size_t words; /* there are; what lies behind is free */
+    uint64_t *page[NUMBERS_PAGES]; /* NULL: all free */
     int64_t slots;
     int64_t low;
     int64_t used;
