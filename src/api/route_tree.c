@@ -117,10 +117,11 @@ size_t
 route_tree_find(const struct url *url, uint16_t found[ROUTE_TREE_FOUND_MAX])
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
-    struct search search = { url, found, 0 };
+    struct search search = { .url = url };
     int rc = pthread_once(&once, make_tree);
 
     assert(rc == 0);
+    search.found = found;
     walk(&search, 0, 0);
     return search.count;
 }
