@@ -70,7 +70,8 @@ LIBS_LINK := -lmicrohttpd -lsqlite3 -lcurl -ljansson -lsodium -lcrypto -loath -l
              -lseccomp -lyaml -lz -lm -lpthread -ldl
 LIBS   := $(foreach l,$(LAYERS),$(if $(wildcard src/$(l)/*.c),$(OUT)/lib$(l).a))
 PROGRAMS := $(patsubst src/%.c,$(OUT)/%,$(wildcard src/*.c))
-UNIT   := $(patsubst %.c,$(OUT)/%,$(wildcard tests/unit/*/test_*.c tests/store/test_*.c tests/simulate/test_*.c))
+# What takes longest begins first.
+UNIT   := $(patsubst %.c,$(OUT)/%,$(wildcard tests/simulate/test_*.c tests/store/test_*.c tests/unit/*/test_*.c))
 BENCH  := $(patsubst %.c,$(OUT)/%,$(wildcard bench/*.c))
 BENCH_COMMON := $(patsubst %.c,$(OUT)/%.o,$(wildcard bench/common/*.c))
 FUZZ   := $(patsubst %.c,$(OUT)/%,$(wildcard tests/fuzz/fuzz_*.c))
