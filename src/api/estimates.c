@@ -73,10 +73,10 @@ run_turn(struct loop *loop, struct job *job)
     estimator->last = estimator->next;
     estimator->next = NULL;
     estimator->shown = estimator->begun;
-    estimator->rest_ms = loop_mono_ms(estimator->loop) +
-                         (estimator->copy_us * REST_COPY +
-                          estimator->steps_us * REST_STEPS) /
-                             1000;
+    estimator->rest_ms =
+        loop_mono_ms(estimator->loop) +
+        (estimator->copy_us * REST_COPY + estimator->steps_us * REST_STEPS) /
+            1000;
 }
 
 /* On any thread of the loop; the estimator looks at it in its next tick. */
@@ -113,7 +113,7 @@ begin(struct estimator *estimator)
     if (state_task_begin(estimator->api, &err) != 0)
         return;
     estimate_free(estimator->next); /* of one that was broken off */
-    estimator->next = estimate_new(world_clone(world),
+    estimator->next = estimate_new(world_clone_to_plan(world),
                                    loop_context(estimator->loop).now_ms,
                                    ESTIMATE_DECISIONS_MAX);
     estimator->copy_us = clock_mono_us() - start_us;
@@ -121,10 +121,9 @@ begin(struct estimator *estimator)
     estimator->complete = false;
     estimator->busy = true;
     estimator->begun++;
-    estimator->job = (struct job){ .run = run_turn,
-                                   .work = take_turn,
-                                   .done = end_turns,
-                                   .data = estimator };
+    estimator->job = (struct job){
+        .run = run_turn, .work = take_turn, .done = end_turns, .data = estimator
+    };
     if (loop_work(estimator->loop, &estimator->job, &err) != 0)
         end_turns(&estimator->job);
 }
@@ -144,8 +143,8 @@ tick(struct loop *loop, void *data)
     int64_t now_ms = loop_mono_ms(estimator->loop);
 
     (void)loop;
-    if (is_wanted(estimator->read_ms, now_ms) &&
-        now_ms >= estimator->rest_ms && !is_busy(estimator))
+    if (is_wanted(estimator->read_ms, now_ms) && now_ms >= estimator->rest_ms &&
+        !is_busy(estimator))
         begin(estimator);
 }
 
@@ -184,8 +183,8 @@ reader_of(struct estimator *estimator, struct ref scope)
     if (slot >= estimator->reader_room) {
         size_t room = slot * 2 + 16;
 
-        estimator->readers = memory_grow(estimator->readers, room,
-                                         sizeof(*estimator->readers));
+        estimator->readers =
+            memory_grow(estimator->readers, room, sizeof(*estimator->readers));
         memset(estimator->readers + estimator->reader_room, 0,
                (room - estimator->reader_room) * sizeof(*estimator->readers));
         estimator->reader_room = room;
@@ -200,8 +199,7 @@ const struct estimates *
 estimates_read(struct estimator *estimator, struct ref subject)
 {
     const struct world *world = loop_world(estimator->loop);
-    struct reader *reader =
-        reader_of(estimator, world_scope(world, subject));
+    struct reader *reader = reader_of(estimator, world_scope(world, subject));
     int64_t now_ms = loop_mono_ms(estimator->loop);
 
     if (!is_wanted(reader->read_ms, now_ms))

@@ -18,8 +18,8 @@ struct digest_key {
     uint8_t digest[32];
 };
 
-#define KEY(type, variable)                                                   \
-    struct type variable;                                                     \
+#define KEY(type, variable)                                                    \
+    struct type variable;                                                      \
     memset(&(variable), 0, sizeof(variable))
 
 struct world *
@@ -61,9 +61,8 @@ world_free(struct world *world)
     for (unsigned kind = KIND_NONE + 1; kind < KIND_COUNT; kind++) {
         struct shelf *shelf = &world->shelves[kind];
 
-        world_each(world, (enum kind)kind, ref)
-            each_doc(schema_get((enum kind)kind), world_slot(world, ref),
-                     false);
+        world_each(world, (enum kind)kind, ref) each_doc(
+            schema_get((enum kind)kind), world_slot(world, ref), false);
         for (size_t i = 0; i < shelf->chunk_count; i++)
             free(shelf->chunks[i]);
         free(shelf->chunks);
@@ -93,8 +92,7 @@ shelf_copy(struct shelf *copy, const struct shelf *shelf)
     copy->chunks = memory_new(shelf->chunk_count, sizeof(char *));
     for (size_t i = 0; i < shelf->chunk_count; i++) {
         copy->chunks[i] = memory_new(CHUNK_OBJECTS, shelf->size);
-        memcpy(copy->chunks[i], shelf->chunks[i],
-               CHUNK_OBJECTS * shelf->size);
+        memcpy(copy->chunks[i], shelf->chunks[i], CHUNK_OBJECTS * shelf->size);
     }
     copy->free = memory_new(shelf->free_room, sizeof(uint32_t));
     if (shelf->free_count > 0)
@@ -111,13 +109,18 @@ array_copy(const void *array, size_t count, size_t size)
     return copy;
 }
 
-struct world *
-world_clone(const struct world *world)
+static struct world *
+clone(const struct world *world, bool whole)
 {
     struct world *copy = memory_new(1, sizeof(*copy));
 
     *copy = *world;
     for (unsigned kind = KIND_NONE + 1; kind < KIND_COUNT; kind++) {
+        if (kind == KIND_RECEIPT && !whole) {
+            copy->shelves[kind] =
+                (struct shelf){ .size = world->shelves[kind].size, .used = 1 };
+            continue;
+        }
         shelf_copy(&copy->shelves[kind], &world->shelves[kind]);
         world_each(copy, (enum kind)kind, ref)
             each_doc(schema_get((enum kind)kind), world_slot(copy, ref), true);
@@ -129,17 +132,29 @@ world_clone(const struct world *world)
     heads_copy(&copy->heads, &world->heads);
     holdings_copy(&copy->holdings, &world->holdings);
     table_copy(&copy->meter_index, &world->meter_index);
-    copy->meters = array_copy(world->meters, world->meter_count,
-                              sizeof(*copy->meters));
+    copy->meters =
+        array_copy(world->meters, world->meter_count, sizeof(*copy->meters));
     table_copy(&copy->pledge_index, &world->pledge_index);
-    copy->pledges = array_copy(world->pledges, world->pledge_count,
-                               sizeof(*copy->pledges));
+    copy->pledges =
+        array_copy(world->pledges, world->pledge_count, sizeof(*copy->pledges));
     table_copy(&copy->recent_index, &world->recent_index);
-    copy->recents = array_copy(world->recents, world->recent_count,
-                               sizeof(*copy->recents));
+    copy->recents =
+        array_copy(world->recents, world->recent_count, sizeof(*copy->recents));
     table_copy(&copy->shares, &world->shares);
     node_type_copy(&copy->node_types, &world->node_types);
     return copy;
+}
+
+struct world *
+world_clone(const struct world *world)
+{
+    return clone(world, true);
+}
+
+struct world *
+world_clone_to_plan(const struct world *world)
+{
+    return clone(world, false);
 }
 
 void
@@ -272,8 +287,7 @@ first_of(const struct world *world, enum kind kind, unsigned place,
 }
 
 struct ref
-world_first_child(const struct world *world, enum kind kind,
-                  struct ref parent)
+world_first_child(const struct world *world, enum kind kind, struct ref parent)
 {
     return first_of(world, kind, 0, parent);
 }
@@ -480,8 +494,7 @@ each_key(struct world *world, struct ref ref, bool put)
     struct table_entry *entry;
 
     if (object->name[0] != '\0') {
-        fill_name_key(&name, (enum kind)ref.kind, object->parent,
-                      object->name);
+        fill_name_key(&name, (enum kind)ref.kind, object->parent, object->name);
         if (put)
             table_put(&world->names, &world->key, &name, sizeof(name))->ref =
                 ref;
@@ -513,8 +526,8 @@ each_key(struct world *world, struct ref ref, bool put)
 static void
 put_id(struct world *world, struct ref ref, struct id id)
 {
-    table_put_hash(&world->ids, table_id_hash(&world->key, id, ref.kind))
-        ->ref = ref;
+    table_put_hash(&world->ids, table_id_hash(&world->key, id, ref.kind))->ref =
+        ref;
 }
 
 void
@@ -544,10 +557,10 @@ world_unlink(struct world *world, struct ref ref)
         world_keep_holding(world, ref, false);
     each_key(world, ref, false);
     move_lists(world, ref, false);
-    table_remove(&world->ids,
-                 table_find_hash(&world->ids, table_id_hash(&world->key,
-                                                            object->id,
-                                                            ref.kind)));
+    table_remove(
+        &world->ids,
+        table_find_hash(&world->ids,
+                        table_id_hash(&world->key, object->id, ref.kind)));
     list_take(world, &shelf->all, ref, offsetof(struct object, all));
     shelf->count--;
 }

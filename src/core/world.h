@@ -25,6 +25,10 @@ struct world;
 struct world *world_new(const struct hash_key *key);
 void world_free(struct world *world);
 struct world *world_clone(const struct world *world);
+/* Without the answers that are kept for repeated requests: no decision reads
+ * them, and there may be more of them than of all else.  Whose they were is
+ * not to be deleted there. */
+struct world *world_clone_to_plan(const struct world *world);
 
 /* The object, NULL when ref is none or the object is gone. */
 const void *world_get(const struct world *world, struct ref ref);

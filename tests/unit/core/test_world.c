@@ -137,6 +137,37 @@ a_clone_goes_its_own_way(void **state)
 }
 
 static void
+a_clone_to_plan_with_has_no_kept_answers(void **state)
+{
+    struct small *small = *state;
+    struct changes *changes = small_begin(small);
+    struct ref user = small_add(changes, KIND_USER, small->tenant, "u");
+    struct ref first = { 0 };
+    struct world *plan;
+
+    for (int i = 0; i < 300; i++) {
+        struct receipt *receipt =
+            change_create(changes, KIND_RECEIPT, user, "");
+
+        receipt->key[0] = (uint8_t)i;
+        receipt->key[1] = (uint8_t)(i >> 8);
+        if (i == 0)
+            first = receipt->object.self;
+    }
+    world_apply(small->world, changes);
+    plan = world_clone_to_plan(small->world);
+    assert_non_null(world_get(small->world, first));
+    assert_null(world_get(plan, first));
+    world_each(plan, KIND_RECEIPT, ref)
+        fail();
+    assert_non_null(world_instance(plan, small->instance));
+    assert_true(ref_equal(
+        world_find_name(plan, KIND_USER, small->tenant, "u"), user));
+    world_free(plan);
+    assert_non_null(world_get(small->world, first));
+}
+
+static void
 a_moved_object_changes_lists(void **state)
 {
     struct small *small = *state;
@@ -168,6 +199,7 @@ main(void)
         T(versions_and_revisions_rise_with_each_change),
         T(use_is_summed_up_the_tree_and_a_new_quota_counts_what_is_live),
         T(a_clone_goes_its_own_way),
+        T(a_clone_to_plan_with_has_no_kept_answers),
         T(a_moved_object_changes_lists),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
