@@ -69,8 +69,8 @@ edit(const char *old, const char *new)
 {
     must(strlen(old) != strlen(new), "OLD and NEW are not of one length");
     for (size_t i = 0; i < count; i++) {
-        char *found = memmem(entries[i].bytes, entries[i].size, old,
-                             strlen(old));
+        char *found =
+            memmem(entries[i].bytes, entries[i].size, old, strlen(old));
 
         if (found == NULL)
             continue;
@@ -109,8 +109,8 @@ lay_down(const char *directory, const char *signer, const char *origin,
     must(audit_dir_open(&log, directory, origin, &err), "log");
     for (size_t i = 0; i < count; i++) {
         const struct audit_entry entry = { entries[i].bytes, entries[i].size,
-                                           personal[i].bytes,
-                                           personal[i].size };
+                                           personal[i].bytes, personal[i].size,
+                                           NULL };
 
         must(audit_dir_append(&log, i, &entry, 1, &err), "append");
     }
