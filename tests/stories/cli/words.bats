@@ -33,7 +33,7 @@ commands() { bulkhead --help | sed -n '/^Commands:/,/^$/s/^  \([a-z-]*\( [a-z-]*
     done < <(commands)
     run bulkhead audit --help
     [ "$status" = 0 ]
-    [ "${#lines[@]}" = 10 ]
+    [ "${#lines[@]}" = 11 ]
 }
 
 @test "wrong usage ends with 2 and says what is right" {
