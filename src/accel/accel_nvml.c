@@ -267,16 +267,19 @@ nvml_look(struct nvml *nvml, struct error *err)
     return 0;
 }
 
+static struct library_cards
+cards_of(const struct nvml *nvml)
+{
+    return (struct library_cards){ nvml->cards[0].uuid, sizeof(nvml->cards[0]),
+                                   nvml->count };
+}
+
 static struct nvml_card *
 known(struct nvml *nvml, const char *part)
 {
-    size_t size = strcspn(part, "/");
+    size_t i = library_find(cards_of(nvml), part, strcspn(part, "/"));
 
-    for (size_t i = 0; i < nvml->count; i++)
-        if (strlen(nvml->cards[i].uuid) == size &&
-            strncmp(nvml->cards[i].uuid, part, size) == 0)
-            return &nvml->cards[i];
-    return NULL;
+    return i < nvml->count ? &nvml->cards[i] : NULL;
 }
 
 struct nvml_card *
@@ -306,16 +309,11 @@ list(struct accel *accel, struct arena *arena, const char *const **uuids_out,
      size_t *count_out, struct error *err)
 {
     struct nvml *nvml = accel->state;
-    const char **uuids;
 
     nvml->accel = accel;
     if (nvml_look(nvml, err) != 0)
         return -1;
-    uuids = arena_alloc(arena, (nvml->count + 1) * sizeof(*uuids));
-    for (size_t i = 0; i < nvml->count; i++)
-        uuids[i] = arena_strdup(arena, nvml->cards[i].uuid);
-    *uuids_out = uuids;
-    *count_out = nvml->count;
+    library_list(cards_of(nvml), arena, uuids_out, count_out);
     return 0;
 }
 

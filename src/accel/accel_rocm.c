@@ -184,13 +184,19 @@ look(struct rocm *rocm, struct error *err)
     return 0;
 }
 
+static struct library_cards
+cards_of(const struct rocm *rocm)
+{
+    return (struct library_cards){ rocm->cards[0].uuid, sizeof(rocm->cards[0]),
+                                   rocm->count };
+}
+
 static struct rocm_card *
 known(struct rocm *rocm, const char *part)
 {
-    for (size_t i = 0; i < rocm->count; i++)
-        if (strcmp(rocm->cards[i].uuid, part) == 0)
-            return &rocm->cards[i];
-    return NULL;
+    size_t i = library_find(cards_of(rocm), part, strlen(part));
+
+    return i < rocm->count ? &rocm->cards[i] : NULL;
 }
 
 struct rocm_card *
@@ -216,16 +222,11 @@ list(struct accel *accel, struct arena *arena, const char *const **uuids_out,
      size_t *count_out, struct error *err)
 {
     struct rocm *rocm = accel->state;
-    const char **uuids;
 
     rocm->accel = accel;
     if (look(rocm, err) != 0)
         return -1;
-    uuids = arena_alloc(arena, (rocm->count + 1) * sizeof(*uuids));
-    for (size_t i = 0; i < rocm->count; i++)
-        uuids[i] = arena_strdup(arena, rocm->cards[i].uuid);
-    *uuids_out = uuids;
-    *count_out = rocm->count;
+    library_list(cards_of(rocm), arena, uuids_out, count_out);
     return 0;
 }
 

@@ -208,13 +208,19 @@ look(struct zes *zes, struct error *err)
     return 0;
 }
 
+static struct library_cards
+cards_of(const struct zes *zes)
+{
+    return (struct library_cards){ zes->cards[0].uuid, sizeof(zes->cards[0]),
+                                   zes->count };
+}
+
 static struct zes_card *
 known(struct zes *zes, const char *part)
 {
-    for (size_t i = 0; i < zes->count; i++)
-        if (strcmp(zes->cards[i].uuid, part) == 0)
-            return &zes->cards[i];
-    return NULL;
+    size_t i = library_find(cards_of(zes), part, strlen(part));
+
+    return i < zes->count ? &zes->cards[i] : NULL;
 }
 
 struct zes_card *
@@ -240,16 +246,11 @@ list(struct accel *accel, struct arena *arena, const char *const **uuids_out,
      size_t *count_out, struct error *err)
 {
     struct zes *zes = accel->state;
-    const char **uuids;
 
     zes->accel = accel;
     if (look(zes, err) != 0)
         return -1;
-    uuids = arena_alloc(arena, (zes->count + 1) * sizeof(*uuids));
-    for (size_t i = 0; i < zes->count; i++)
-        uuids[i] = arena_strdup(arena, zes->cards[i].uuid);
-    *uuids_out = uuids;
-    *count_out = zes->count;
+    library_list(cards_of(zes), arena, uuids_out, count_out);
     return 0;
 }
 

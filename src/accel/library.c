@@ -3,6 +3,9 @@
 
 #include <dlfcn.h>
 #include <stdio.h>
+#include <string.h>
+
+#include "base/arena.h"
 
 void *
 library_open(const char *directory, const char *name, const char *origin,
@@ -29,6 +32,35 @@ library_say(const struct accel *accel, const char *key)
 
     if (trail != NULL)
         (void)snprintf(trail->card, sizeof(trail->card), "%s", key);
+}
+
+static const char *
+uuid_of(struct library_cards cards, size_t number)
+{
+    return cards.uuid + number * cards.stride;
+}
+
+size_t
+library_find(struct library_cards cards, const char *text, size_t size)
+{
+    size_t i = 0;
+
+    while (i < cards.count && (strlen(uuid_of(cards, i)) != size ||
+                               strncmp(uuid_of(cards, i), text, size) != 0))
+        i++;
+    return i;
+}
+
+void
+library_list(struct library_cards cards, struct arena *arena,
+             const char *const **uuids_out, size_t *count_out)
+{
+    const char **uuids = arena_alloc(arena, (cards.count + 1) * sizeof(*uuids));
+
+    for (size_t i = 0; i < cards.count; i++)
+        uuids[i] = arena_strdup(arena, uuid_of(cards, i));
+    *uuids_out = uuids;
+    *count_out = cards.count;
 }
 
 const char *
