@@ -69,14 +69,17 @@ begin_event(struct feed *feed, uint64_t revision)
     feed->revision = revision;
 }
 
-/* Alarms go with what they are about: then who watches above it may know. */
+/* None when it is gone: its slot may be another's by now.  Alarms go with what
+ * they are about: then who watches above it may know. */
 static struct ref
 parent_of(const struct world *world, const struct watch *watch,
           const struct note *note)
 {
-    bool gone = watch->kind == KIND_ALARM && note->deleted &&
-                world_object(world, note->parent) == NULL;
-    return gone ? watch->parent : note->parent;
+    const struct object *parent = world_object(world, note->parent);
+    if (parent != NULL && id_equal(parent->id, note->parent_id))
+        return note->parent;
+    return watch->kind == KIND_ALARM && note->deleted ? watch->parent
+                                                      : (struct ref){0};
 }
 
 /* The same objects as the list that the watch goes on from. */
@@ -87,13 +90,13 @@ concerns(const struct world *world, const struct watch *watch,
     if (note->kind != (uint32_t)watch->kind)
         return false;
     if (ref_is_none(watch->parent) ||
-        ref_equal(note->parent, watch->parent))
+        id_equal(note->parent_id, watch->parent_id))
         return true;
-    if (watch->kind == KIND_ALARM)
-        return world_is_below(world, parent_of(world, watch, note),
-                              watch->parent);
-    return watch->kind == KIND_PROJECT && note->parent.kind == KIND_UNIT &&
-           world_is_below(world, note->parent, watch->parent);
+    struct ref parent = parent_of(world, watch, note);
+    return !ref_is_none(parent) &&
+           (watch->kind == KIND_ALARM ||
+            (watch->kind == KIND_PROJECT && parent.kind == KIND_UNIT)) &&
+           world_is_below(world, parent, watch->parent);
 }
 
 /* Gone from every list: deleted, or kept for the books in that state. */
@@ -183,8 +186,8 @@ feed_news(struct watch *watch, struct loop *loop,
     struct error err;
     if (watch->since >= now)
         return;
-    if (loop_notes(loop, watcher->scope, watch->since, feed_note, &feed,
-                   &err) != 0)
+    if (loop_notes(loop, watcher->scope, watch->kind, watch->since, feed_note,
+                   &feed, &err) != 0)
         end_with(watch, &err);
     send_event(&feed, true);
     buffer_release(&feed.event);
@@ -226,7 +229,7 @@ take_nothing(void *data, const struct note *note)
 
 /* Where the watch begins.  People of a tenant who watch the platform's objects
  * know its revision only as that of what they saw; from there on nothing may
- * tell them how far it is.  What the ring has lost matters to them only when
+ * tell them how far it is.  What is no longer kept matters to them only when
  * it was visible. */
 static int
 read_since(const struct granted *granted, struct exchange *exchange,
@@ -242,13 +245,14 @@ read_since(const struct granted *granted, struct exchange *exchange,
                      &since, err) != 0)
         return -1;
     *since_out = (uint64_t)(since < now ? since : now);
-    if (since >= now || loop_notes(loop, watch->watcher.scope, (uint64_t)since,
-                                   take_nothing, NULL, err) == 0)
+    if (since >= now ||
+        loop_notes(loop, watch->watcher.scope, watch->kind, (uint64_t)since,
+                   take_nothing, NULL, err) == 0)
         return 0;
     if (!blind || objects_revision(granted, loop, watch->kind,
                                    watch->parent) > (uint64_t)since)
         return -1;
-    *since_out = loop_notes_from(loop, watch->watcher.scope);
+    *since_out = loop_notes_from(loop, watch->watcher.scope, watch->kind);
     return 0;
 }
 

@@ -53,6 +53,7 @@ loop_counter(struct loop *loop, const char *name, int64_t value,
 /* What is known of a change before it is applied. */
 struct before {
     struct ref parent;
+    struct id parent_id;
     const struct value *values; /* when they must be taken now */
     struct access_audience audience; /* of what is removed; blobs held */
     bool skip;                  /* deleted in the same set: no row */
@@ -103,6 +104,21 @@ number_fact(struct loop *loop, struct fact *fact)
     fact->sequence = ++loop->fact_sequence;
 }
 
+static void
+note_parent(const struct world *world, const struct changes *changes,
+            const struct object *object, struct before *before)
+{
+    const struct object *parent = NULL;
+
+    before->parent = object->parent;
+    if (!ref_is_none(object->parent))
+        parent = change_get(changes, object->parent);
+    if (parent == NULL)
+        parent = world_object(world, object->parent);
+    if (parent != NULL)
+        before->parent_id = parent->id;
+}
+
 static struct before *
 prepare(struct loop *loop, const struct changes *changes)
 {
@@ -120,7 +136,7 @@ prepare(struct loop *loop, const struct changes *changes)
         if (object == NULL)
             object = world_object(loop->world, change->ref);
         if (object != NULL)
-            before[i].parent = object->parent;
+            note_parent(loop->world, changes, object, &before[i]);
         if (change->op != CHANGE_PUT) {
             prepare_removed(loop, changes, before, i);
             before[i].audience = access_audience(loop->world, change->ref);
@@ -213,6 +229,7 @@ queue_note(struct loop *loop, const struct change *change,
                          .scope = change->scope,
                          .ref = change->ref,
                          .parent = before->parent,
+                         .parent_id = before->parent_id,
                          .id = change->id,
                          .kind = change->ref.kind,
                          .deleted = change->op != CHANGE_PUT,
@@ -220,7 +237,7 @@ queue_note(struct loop *loop, const struct change *change,
                                     change->created,
                          .audience = before->audience };
 
-    feed_add(loop->feed, &note);
+    feed_add(loop->feed, &note, loop->clock.now_ms);
     keep_deletion(loop, &note);
     note.audience.tenants = NULL; /* the batch goes to another thread */
     batch_note(loop->batch, &note);
@@ -287,18 +304,28 @@ loop_apply(struct loop *loop, struct changes *changes)
 }
 
 uint64_t
-loop_notes_from(const struct loop *loop, struct ref scope)
+loop_notes_from(const struct loop *loop, struct ref scope, enum kind kind)
 {
-    return feed_floor(loop->feed, scope);
+    const struct feed_place place = { .scope = scope,
+                                      .kind = kind,
+                                      .now_ms = loop->clock.now_ms };
+
+    return feed_floor(loop->feed, &place);
 }
 
 int
-loop_notes(struct loop *loop, struct ref scope, uint64_t since,
+loop_notes(struct loop *loop, struct ref scope, enum kind kind, uint64_t since,
            bool (*take)(void *data, const struct note *note), void *data,
            struct error *err)
 {
-    return feed_read(loop->feed, scope, since,
-                     world_revision(loop->world, scope), take, data, err);
+    const struct feed_place place = { .scope = scope,
+                                      .kind = kind,
+                                      .since = since,
+                                      .now = world_revision(loop->world,
+                                                            scope),
+                                      .now_ms = loop->clock.now_ms };
+
+    return feed_read(loop->feed, &place, take, data, err);
 }
 
 void

@@ -530,7 +530,8 @@ loop_new(const struct loop_options *options)
     (void)pthread_cond_init(&loop->wake, &attributes);
     (void)pthread_cond_init(&loop->idle, &attributes);
     (void)pthread_condattr_destroy(&attributes);
-    loop->feed = feed_new(LOOP_NOTES);
+    loop->feed = feed_new((struct feed_bounds){
+        LOOP_NOTES_TENANT, LOOP_NOTES_PLATFORM, LOOP_NOTES_MS });
     if (options->ids_fixed)
         loop->ids.key = (struct hash_key){ options->seed, ~options->seed };
     else

@@ -145,6 +145,7 @@ struct note {
     struct ref scope;
     struct ref ref;
     struct ref parent;
+    struct id parent_id; /* slots are used again, ids are not */
     struct id id;
     uint32_t kind;
     bool deleted; /* deleted or evicted */
@@ -160,14 +161,17 @@ void loop_on_durable(struct loop *loop,
                                   size_t count),
                      void *data);
 /* World thread: the notes of a scope with revision > since, oldest first,
- * while take returns true.  ERROR_GONE when they are no longer kept.  A job
- * that calls this is done when they are durable, like every job. */
-int loop_notes(struct loop *loop, struct ref scope, uint64_t since,
+ * while take returns true: in a tenant those of all kinds, else of this one.
+ * ERROR_GONE when they are no longer kept.  A job that calls this is done when
+ * they are durable, like every job. */
+int loop_notes(struct loop *loop, struct ref scope, enum kind kind,
+               uint64_t since,
                bool (*take)(void *data, const struct note *note), void *data,
                struct error *err);
 
-/* World thread: the notes of a scope are kept from this revision on. */
-uint64_t loop_notes_from(const struct loop *loop, struct ref scope);
+/* World thread: these notes are kept from this revision on. */
+uint64_t loop_notes_from(const struct loop *loop, struct ref scope,
+                         enum kind kind);
 /* World thread: the revision of the newest deletion of an object of the kind
  * that lay in the platform's scope and was published to all; 0: none. */
 uint64_t loop_deleted(const struct loop *loop, enum kind kind);

@@ -15,7 +15,11 @@
 #define LOOP_TIMERS 24
 #define LOOP_HOOKS 8
 #define LOOP_REASONS 8
-#define LOOP_NOTES 65536
+/* For watches that go on (feed.h): of a tenant, of a kind of the platform's
+ * objects, and for how long. */
+#define LOOP_NOTES_TENANT 4096
+#define LOOP_NOTES_PLATFORM 65536
+#define LOOP_NOTES_MS (60 * 60 * INT64_C(1000))
 
 struct loop_timer {
     void (*tick)(struct loop *loop, void *data);

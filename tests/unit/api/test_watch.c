@@ -206,6 +206,43 @@ a_deletion_is_told_by_its_id(void **state)
     free(id);
 }
 
+/* A group that has the slot of a deleted one has none of its past. */
+static void
+a_watch_tells_of_its_own_parents_children_alone(void **state)
+{
+    (void)state;
+    static const char members[] = "/tenants/a/groups/new/members";
+    static const char groups[] = "/tenants/a/groups";
+    struct watching watching;
+    char path[128], body[2][128];
+    long long revision = revision_of(groups);
+    for (int i = 0; i < 2; i++) {
+        (void)snprintf(body[i], sizeof body[i], "{\"name\":\"member-%d\"}", i);
+        char *user = ask_text(&place, place.root, "POST", "/tenants/a/users",
+                              body[i], 201, "id");
+        (void)snprintf(body[i], sizeof body[i], "{\"subject\":\"%s\"}", user);
+        free(user);
+    }
+    tell(&place, place.root, "POST", groups, "{\"name\":\"old\"}", 201);
+    char *id = ask_text(&place, place.root, "POST",
+                        "/tenants/a/groups/old/members", body[0], 201, "id");
+    tell(&place, place.root, "DELETE", "/tenants/a/groups/old", NULL, 204);
+    tell(&place, place.root, "POST", groups, "{\"name\":\"new\"}", 201);
+    (void)snprintf(path, sizeof path, "%s?watch=1&since=%lld", members,
+                   revision);
+    watch(&watching, place.root, path);
+    tell(&place, place.root, "POST", members, body[0], 201);
+    assert_true(sees(&watching, "event: put", 1));
+    assert_false(has(&watching, id));
+    assert_false(has(&watching, "event: delete"));
+    (void)pthread_mutex_lock(&watching.lock);
+    watching.stop = true;
+    (void)pthread_mutex_unlock(&watching.lock);
+    tell(&place, place.root, "POST", members, body[1], 201);
+    leave(&watching, NULL);
+    free(id);
+}
+
 static void
 nothing_is_lost_between_a_list_and_many_watches(void **state)
 {
@@ -431,6 +468,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_watch_goes_on_where_the_list_ended),
         cmocka_unit_test(a_deletion_is_told_by_its_id),
+        cmocka_unit_test(a_watch_tells_of_its_own_parents_children_alone),
         cmocka_unit_test(nothing_is_lost_between_a_list_and_many_watches),
         cmocka_unit_test(everybody_is_told_however_many_listen),
         cmocka_unit_test(a_watcher_sees_what_it_may_see),

@@ -237,7 +237,8 @@ read_notes(struct loop *loop, struct arena *arena, void *data)
 
     (void)arena;
     harness_must(
-        loop_notes(loop, tenant, noted->since, take_note, noted, &err),
+        loop_notes(loop, tenant, KIND_TENANT, noted->since, take_note, noted,
+                   &err),
         &err);
 }
 
