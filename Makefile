@@ -160,7 +160,7 @@ $(STUB_ROCM) $(STUB_ZES): Makefile
 	@echo "  LD $@"
 	@$(CC) $(STD) $(WARN) -include src/base/banned.h -O1 -g -fPIC -shared $(filter %.c,$^) -o $@
 STUBS := $(STUB_NVML) $(STUB_ROCM) $(STUB_ZES) $(OUT)/tests/stub/nvml_world
-$(OUT)/tests/unit/accel/test_accel_nvml $(OUT)/tests/unit/accel/test_nvml_slice $(OUT)/tests/unit/accel/test_accel_vendor: | $(STUB_NVML)
+$(OUT)/tests/unit/accel/test_accel_nvml $(OUT)/tests/unit/accel/test_nvml_slice $(OUT)/tests/unit/accel/test_partition $(OUT)/tests/unit/accel/test_accel_vendor: | $(STUB_NVML)
 $(OUT)/tests/unit/accel/test_accel_rocm $(OUT)/tests/unit/accel/test_accel_zes: | $(STUBS)
 $(OUT)/tests/unit/accel/test_accel_vendor $(OUT)/tests/unit/accel/test_accel_rocm $(OUT)/tests/unit/accel/test_accel_zes: | $(OUT)/bulkhead-cards
 # A test that starts the program it is about.

@@ -5,6 +5,8 @@
  * are too small, handles that are none and version words that it does not
  * know, and knows less about a card that is cut.
  */
+#include <signal.h>
+
 #include "tests/stub/nvml_inside.h"
 
 struct stub_world *stub_world;
@@ -34,6 +36,8 @@ stub_enter(enum stub_symbol symbol, int card)
             (stub_world->faults[i].card != STUB_ALL &&
              stub_world->faults[i].card != card))
             continue;
+        if (stub_world->faults[i].answer == STUB_DIE)
+            (void)raise(SIGKILL);
         while (stub_world->faults[i].answer == STUB_HANG)
             (void)pause();
         return stub_world->faults[i].answer;

@@ -23,6 +23,7 @@
 #define STUB_FAULTS 16
 #define STUB_ALL (-1)
 #define STUB_HANG (-1)
+#define STUB_DIE (-2) /* as by SIGKILL */
 
 enum stub_symbol {
 #define NVML(symbol, arguments) STUB_##symbol,
@@ -93,7 +94,7 @@ struct stub_world {
     struct {
         uint32_t symbol;
         int32_t card;   /* STUB_ALL */
-        int32_t answer; /* STUB_HANG */
+        int32_t answer; /* STUB_HANG, STUB_DIE */
     } faults[STUB_FAULTS];
     uint32_t calls[STUB_SYMBOL_COUNT];
     uint32_t refused_words; /* calls with a version word that was wrong */
