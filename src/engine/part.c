@@ -27,6 +27,19 @@ part_is_sliced(const char *part)
     return strcmp(part_slice(part), "sliced") == 0;
 }
 
+bool
+part_is_cleared(const char *part)
+{
+    return strcmp(part_slice(part), "cleared") == 0;
+}
+
+bool
+part_is_slice(const char *part)
+{
+    return part_slice(part)[0] != '\0' && !part_is_sliced(part) &&
+           !part_is_cleared(part);
+}
+
 /* Nothing that a path could be led astray by. */
 static bool
 is_slice(const char *text)
@@ -59,8 +72,8 @@ bool
 part_overlap(const char *a, const char *b)
 {
     size_t size = part_uuid_size(a);
-    bool whole_a = part_slice(a)[0] == '\0' || part_is_sliced(a);
-    bool whole_b = part_slice(b)[0] == '\0' || part_is_sliced(b);
+    bool whole_a = !part_is_slice(a);
+    bool whole_b = !part_is_slice(b);
 
     if (size != part_uuid_size(b) || strncmp(a, b, size) != 0)
         return false;

@@ -55,7 +55,10 @@
  *       "firmware", "arch", "serial", "domain",
  *       "health": "healthy"|"suspect"|"degraded"|"failed"|"unknown",
  *       "health_reason", "links": [{"uuid", "kind", "lanes", "level"}],
- *       "holders": [{"instance", "incarnation", "memory_mib"}],
+ *       "sliced": bool, "layout": "1g.10gb@2 3g.40gb@4": the slices on it,
+ *       "foreign_slices": those of them that were not made here,
+ *       "change": what is being changed, "change_failure": of the last change,
+ *       "holders": [{"instance", "incarnation", "slice", "memory_mib"}],
  *       "processes": [{"pid", "name", "owner", "incarnation"}]}]}
  *   holders: instances that were given the card and are not removed.
  *   owner: the instance whose cgroup the process is in, or "foreign" (then
@@ -172,8 +175,9 @@
  * ---- {"op": "card_scrub", "uuid"}
  *   Overwrites the card's memory and verifies it by planted patterns; a slice
  *   is destroyed then, a card left whole, or cut when the name ends in
- *   "/sliced" (engine/part.h).  Refused
- *   (`conflict`) while an instance holds the card or a process is on it.
+ *   "/sliced" (engine/part.h).  Refused (`conflict`) while an instance holds
+ *   the card or a process is on it, and while it has slices that were not made
+ *   here, unless the name ends in "/cleared".
  *   -> {"uuid", "scrubbed_bytes", "method", "verified": true, "simulated"}
  * ---- {"op": "release_check", "instance", "incarnation"}
  *   After kill or remove: is any process left on the cards it had?  What is

@@ -320,9 +320,9 @@ mount_cards(struct node *node, const struct instance *instance,
     size_t count = 0;
 
     for (size_t i = 0; i < instance->start.card_count; i++)
-        if (part_slice(instance->start.cards[i])[0] != '\0' &&
-            accel_slice_create(&node->accel, instance->start.cards[i], err) !=
-                0)
+        if (part_is_slice(instance->start.cards[i]) &&
+            partition_create(node->partition, instance->start.cards[i],
+                             instance, err) != 0)
             return -1;
     if (list_card_nodes(node, instance, nodes, &count, err) != 0)
         return -1;

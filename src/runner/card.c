@@ -115,6 +115,24 @@ card_row(struct node *node, const struct accel_card *card)
         processes);
 }
 
+/* What it is cut into, whoever did that; "" where cards cannot be cut. */
+static void
+add_layout(struct node *node, const char *uuid, json_t *row)
+{
+    struct partition_view *view = memory_new(1, sizeof(*view));
+    struct error ignored;
+
+    if (partition_look(node->partition, uuid, view, &ignored) != 0)
+        *view = (struct partition_view){ .count = 0 };
+    (void)json_object_set_new(row, "layout", json_string(view->layout));
+    (void)json_object_set_new(row, "foreign_slices",
+                              json_string(view->foreign));
+    (void)json_object_set_new(row, "change", json_string(view->intent));
+    (void)json_object_set_new(row, "change_failure",
+                              json_string(view->failure));
+    free(view);
+}
+
 /* Each card alone: one that has never said what it is is not known yet, and
  * hides no other. */
 int
@@ -139,8 +157,12 @@ card_list(struct node *node, json_t **out, struct error *err)
     if (!node->accel.ops->simulated)
         accel_islands(cards, known);
     rows = json_array();
-    for (size_t i = 0; i < known; i++)
-        (void)json_array_append_new(rows, card_row(node, &cards[i]));
+    for (size_t i = 0; i < known; i++) {
+        json_t *row = card_row(node, &cards[i]);
+
+        add_layout(node, cards[i].uuid, row);
+        (void)json_array_append_new(rows, row);
+    }
     *out = json_pack("{s:s, s:b, s:o}", "accel", node->accel.ops->name,
                      "simulated", node->accel.ops->simulated, "cards", rows);
     return 0;
@@ -166,8 +188,18 @@ begin_scrub(struct node *node, const char *uuid, struct error *err)
     return result;
 }
 
-/* A slice is cleaned and gone; a card is cleaned as a whole, and left as the
- * name says. */
+/* A slice is cleaned and gone, if it is one of ours. */
+static int
+clean_slice(struct node *node, const char *part, struct accel_scrub *done,
+            struct error *err)
+{
+    if (partition_check_own(node->partition, part, err) != 0 ||
+        accel_scrub(&node->accel, part, done, err) != 0)
+        return -1;
+    return partition_destroy(node->partition, part, err);
+}
+
+/* A card is cleaned as a whole, and left as the name says. */
 static int
 clean(struct node *node, const char *part, struct accel_scrub *done,
       struct error *err)
@@ -175,18 +207,18 @@ clean(struct node *node, const char *part, struct accel_scrub *done,
     char uuid[PART_TEXT_MAX];
     struct accel_state state = { 0 };
 
-    if (part_slice(part)[0] != '\0' && !part_is_sliced(part))
-        return accel_scrub(&node->accel, part, done, err) != 0
-                   ? -1
-                   : accel_slice_destroy(&node->accel, part, err);
+    if (part_is_slice(part))
+        return clean_slice(node, part, done, err);
     (void)snprintf(uuid, sizeof(uuid), "%.*s", (int)part_uuid_size(part),
                    part);
     if (accel_health(&node->accel, uuid, &state, err) != 0 ||
-        (state.sliced && accel_cut(&node->accel, uuid, false, err) != 0) ||
+        (state.sliced && partition_cut(node->partition, uuid, false,
+                                       part_is_cleared(part), err) != 0) ||
         accel_scrub(&node->accel, uuid, done, err) != 0)
         return -1;
-    return part_is_sliced(part) ? accel_cut(&node->accel, uuid, true, err)
-                                : 0;
+    return part_is_sliced(part)
+               ? partition_cut(node->partition, uuid, true, false, err)
+               : 0;
 }
 
 int

@@ -15,6 +15,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/log.h"
+#include "engine/part.h"
 #include "runner/machine.h"
 #include "runner/process.h"
 #include "runner/remove.h"
@@ -24,6 +25,7 @@
 
 #define PATH_ROOM 256
 #define REMOVED_KEPT 10000
+#define PARTITION_WAIT_MS 1000
 #define RECORD_MAX ((size_t)256 * 1024)
 
 void
@@ -354,6 +356,47 @@ make_filter(struct node *node)
         log_warn("%s", err.text);
 }
 
+/* --- how cards are cut --- */
+
+/* For the partition manager: what is being started counts as well. */
+static bool
+is_bound(void *context, const char *part, const void *holder)
+{
+    struct node *node = context;
+    bool bound = false;
+
+    node_lock(node);
+    for (const struct instance *at = node->first; at != NULL; at = at->next)
+        for (size_t i = 0; i < at->start.card_count && at != holder; i++)
+            bound = bound || part_overlap(at->start.cards[i], part);
+    node_unlock(node);
+    return bound;
+}
+
+static int
+open_partition(struct node *node, struct error *err)
+{
+    char path[PATH_ROOM];
+
+    (void)snprintf(path, sizeof(path), "%s/partitions",
+                   node->policy->state_dir);
+    return partition_open(&node->partition,
+                          &(struct partition_options){
+                              .accel = &node->accel,
+                              .directory = path,
+                              .is_bound = is_bound,
+                              .context = node,
+                              .wait_ms = PARTITION_WAIT_MS },
+                          err);
+}
+
+static void
+tell_resumed(void *context, const char *text)
+{
+    (void)context;
+    log_warn("%s", text);
+}
+
 /* The revision begins with the time, so that none of an earlier runner is
  * taken for one of this. */
 int
@@ -390,11 +433,13 @@ node_open(struct node *node, const struct policy *given, struct error *err)
                    policy->estate != NULL ? policy->estate
                                           : policy->libraries,
                    cards, err) != 0 ||
+        open_partition(node, err) != 0 ||
         image_store_init(&node->images, policy, err) != 0 ||
         volume_store_init(policy, err) != 0 || adopt(node, err) != 0 ||
         open_network(node, err) != 0)
         return -1;
     undo_half_made(node);
+    partition_resume(node->partition, tell_resumed, NULL);
     return 0;
 }
 
@@ -413,5 +458,6 @@ node_close(struct node *node)
         (void)close(node->own.view_fd);
     network_close(&node->network);
     image_store_release(&node->images);
+    partition_close(node->partition);
     accel_close(&node->accel);
 }

@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "accel/accel.h"
+#include "accel/partition.h"
 #include "base/error.h"
 #include "runner/idmap.h"
 #include "runner/image.h"
@@ -18,8 +19,8 @@
 /*
  * What is on this node: the instances, and everything they share?
  *
- * Locks, in the order in which they are taken: volume_lock, lock, those
- * inside image_store and network.  An instance that is busy belongs to one
+ * Locks, in the order in which they are taken: volume_lock, that of the
+ * partition's changes, lock, those inside image_store and network.  An instance that is busy belongs to one
  * thread, which alone changes it; everybody else reads it under `lock`.
  */
 
@@ -29,6 +30,7 @@ struct node {
     enum cgroup_mode mode;
     bool counts_swap;
     struct accel accel;
+    struct partition *partition; /* the only way that cards are cut */
     struct image_store images;
     struct network network;
     struct idmaps maps; /* of the policy's disk ids */

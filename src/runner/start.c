@@ -91,7 +91,7 @@ check_card(struct node *node, const struct instance *instance, const char *uuid,
 
     if (accel_describe(&node->accel, uuid, &card, err) != 0)
         return -1;
-    if (part_is_sliced(uuid))
+    if (part_slice(uuid)[0] != '\0' && !part_is_slice(uuid))
         return error_field(err, "/cards", "%s is no slice", uuid);
     if (node->scrubbing[0] != '\0' && part_overlap(node->scrubbing, uuid))
         return error_set(err, ERROR_BUSY, "card %s is being scrubbed", uuid);

@@ -101,6 +101,30 @@ slice() { echo "{\"cards\": [\"$A/$1\"], \"card_memory_mib\": ${2:-9984}}"; }
     [ "$(scrub 1g.10gb@6)" = true ]
 }
 
+@test "[N38] slices that nobody made here are shown, and stay until an operator says that they may go" {
+    cut
+    echo theirs >"$HOME_DIR/state/cards/$A/sliced/3g.40gb@4"
+    [ "$(card $A '[.layout, .foreign_slices]')" = '["3g.40gb@4","3g.40gb@4"]' ]
+    for name in $A $A/sliced $A/3g.40gb@4; do
+        run ask "{\"op\":\"card_scrub\",\"uuid\":\"$name\"}"
+        [ "$status" = 7 ]
+        [[ $output == *"not made by the platform"* ]]
+    done
+    run start one 1 1 'sleep 100' "$(slice 3g.40gb@4 40448)"
+    [ "$status" = 7 ]
+    grep -q theirs "$HOME_DIR/state/cards/$A/sliced/3g.40gb@4"
+    # Beside it there is room, also after a kill.
+    start two 1 1 'sleep 100' "$(slice 1g.10gb@0)"
+    stop_runner KILL
+    start_runner
+    [ "$(card $A '[.layout, .foreign_slices]')" = '["1g.10gb@0 3g.40gb@4","3g.40gb@4"]' ]
+    run ask "{\"op\":\"card_scrub\",\"uuid\":\"$A/cleared\"}"
+    [ "$status" = 7 ]
+    op remove two 1
+    ask "{\"op\":\"card_scrub\",\"uuid\":\"$A/cleared\"}" >/dev/null
+    [ "$(card $A '[.sliced, .foreign_slices, .change_failure]')" = '[false,"",""]' ]
+}
+
 @test "a runner that was killed knows its slices" {
     cut
     start one 1 1 'sleep 100' "$(slice 3g.40gb@4 40448)"

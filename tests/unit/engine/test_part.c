@@ -13,6 +13,11 @@ a_part_is_a_card_or_a_slice_of_it(void **state)
     assert_true(part_is_valid("GPU-1"));
     assert_true(part_is_valid("GPU-1/1g.10gb+me@6"));
     assert_true(part_is_valid("GPU-1/sliced"));
+    assert_true(part_is_slice("GPU-1/1g.10gb@6"));
+    assert_false(part_is_slice("GPU-1/sliced"));
+    assert_false(part_is_slice("GPU-1/cleared"));
+    assert_false(part_is_slice("GPU-1"));
+    assert_true(part_is_cleared("GPU-1/cleared"));
     assert_string_equal(part_slice("GPU-1/3g.40gb@4"), "3g.40gb@4");
     assert_string_equal(part_slice("GPU-1"), "");
 }
@@ -39,6 +44,7 @@ a_card_overlaps_its_slices_and_slices_only_themselves(void **state)
     assert_true(part_overlap("A", "A"));
     assert_true(part_overlap("A", "A/1g.5gb@0"));
     assert_true(part_overlap("A/sliced", "A/1g.5gb@0"));
+    assert_true(part_overlap("A/cleared", "A/1g.5gb@0"));
     assert_true(part_overlap("A/1g.5gb@0", "A/1g.5gb@0"));
     assert_false(part_overlap("A/1g.5gb@0", "A/1g.5gb@1"));
     assert_false(part_overlap("A", "AB"));
