@@ -49,7 +49,7 @@ struct outbox {
     pthread_t thread;
     pthread_mutex_t lock;
     pthread_cond_t wake;
-    bool stopping;
+    _Atomic bool stopping; /* read between two steps of a long round */
 };
 
 /* --- which logs are there, and how long are they? --- */
