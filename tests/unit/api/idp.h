@@ -21,16 +21,17 @@ struct idp {
     char issuer[64];
     struct mint key;       /* signs */
     struct mint published; /* is among the keys */
-    const char *mode;      /* "": an honest one */
+    const char *_Atomic mode; /* "": an honest one */
     char nonce[64], challenge[64], state[64];
-    const char *claims;    /* further ones, JSON */
+    const char *_Atomic claims; /* further ones, JSON */
     char basic[128];       /* what the client showed, base64 */
-    unsigned documents, keysets, tokens;
+    _Atomic unsigned documents, keysets, tokens;
+    pthread_mutex_t lock;
     pthread_t thread;
     _Atomic bool stop;
 };
 
-static struct idp idp;
+static struct idp idp = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 static inline bool
 idp_is(const char *mode)
@@ -192,9 +193,11 @@ idp_token(int fd, const char *request)
     char *token;
 
     idp.tokens++;
+    (void)pthread_mutex_lock(&idp.lock);
     if (basic != NULL)
         (void)snprintf(idp.basic, sizeof(idp.basic), "%.*s",
                        (int)strcspn(basic + 21, "\r"), basic + 21);
+    (void)pthread_mutex_unlock(&idp.lock);
     if (idp_misbehave(fd, "token"))
         return;
     if (form == NULL || !idp_knows(form)) {

@@ -28,8 +28,8 @@ text(const char *format, ...) __attribute__((format(printf, 1, 2)));
 static char *
 text(const char *format, ...)
 {
-    static char out[8][8192];
-    static unsigned next;
+    static _Thread_local char out[8][8192];
+    static _Thread_local unsigned next;
     char *at = out[next++ % 8];
     va_list args;
 
@@ -623,7 +623,8 @@ struct watching {
     pthread_t thread;
     char *token;
     _Atomic int64_t ended_ms;
-    struct buffer got;
+    _Atomic bool began; /* with a first piece */
+    struct buffer got;  /* to be read when the thread has ended */
 };
 
 static bool
@@ -632,6 +633,7 @@ take_piece(const char *bytes, size_t size, void *data)
     struct watching *watching = data;
 
     buffer_add(&watching->got, bytes, size);
+    watching->began = true;
     return true;
 }
 
@@ -668,15 +670,16 @@ a_logout_at_the_provider_ends_sessions_and_streams(void **state)
     other = log_in_there();
     assert_int_equal(pthread_create(&watching.thread, NULL, watch, &watching),
                      0);
-    for (int i = 0; i < 100 && watching.got.size == 0; i++)
+    for (int i = 0; i < 100 && !watching.began; i++)
         (void)poll(NULL, 0, 20);
-    assert_non_null(strstr(buffer_text(&watching.got), "watching"));
+    assert_true(watching.began);
     from_ms = clock_mono_ms();
     assert_int_equal(tell_logout(provider, "j-1", "{\"sid\":\"A\"}"), 200);
     tell(&place, watching.token, "GET", "/whoami", NULL, 401);
     tell(&place, other, "GET", "/whoami", NULL, 200);
     (void)pthread_join(watching.thread, NULL);
     assert_true(watching.ended_ms - from_ms < 5000);
+    assert_non_null(strstr(buffer_text(&watching.got), "watching"));
     assert_non_null(
         strstr(buffer_text(&watching.got), "unauthenticated"));
     /* The same token again, and one for all that the person has. */
