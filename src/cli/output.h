@@ -37,6 +37,9 @@ void output_json_line(const char *text);
 /* Prints one line for people on standard output, control characters removed
  * (screen.h). */
 void output_line(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+/* The value as a YAML document; texts are in quotes or, with several lines of
+ * ASCII, as they are. */
+void output_yaml(struct buffer *text, const json_t *value);
 /* An amount of milli-units: 1500 -> "1.5". */
 void output_milli(int64_t milli, char *text, size_t room);
 /* nano units: 1234500000 -> "1.2345". */

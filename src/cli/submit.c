@@ -4,36 +4,10 @@
 #include "cli/client.h"
 #include "cli/command.h"
 #include "cli/fields.h"
+#include "cli/job.h"
 #include "cli/output.h"
 #include "cli/place.h"
 #include "cli/waiting.h"
-
-/* NAME:PATH[:ro] */
-static int
-add_volume(const struct cli *cli, const char *text, json_t *volumes,
-           struct error *err)
-{
-    size_t name = strcspn(text, ":");
-    const char *path = text[name] == ':' ? text + name + 1 : "";
-    size_t size = strcspn(path, ":");
-    const char *mode = path[size] == ':' ? path + size + 1 : "";
-    json_t *volume;
-
-    if (name == 0 || size == 0 ||
-        (mode[0] != '\0' && strcmp(mode, "ro") != 0))
-        return error_set(err, ERROR_INVALID,
-                         "--volume is \"%.60s\", must be NAME:PATH or "
-                         "NAME:PATH:ro",
-                         text);
-    volume = json_object();
-    (void)json_object_set_new(volume, "volume", json_stringn(text, name));
-    (void)json_object_set_new(
-        volume, "path", json_string(arena_strndup(cli->arena, path, size)));
-    (void)json_object_set_new(volume, "read_only",
-                              json_boolean(mode[0] != '\0'));
-    (void)json_array_append_new(volumes, volume);
-    return 0;
-}
 
 /* NAME=VALUE */
 static int
@@ -48,57 +22,6 @@ add_env(const struct cli *cli, const char *text, json_t *env,
     (void)json_object_set_new(env, arena_strndup(cli->arena, text, size),
                               json_string(text + size + 1));
     return 0;
-}
-
-/* LEVEL or LEVEL:MODE; the server knows the words. */
-static void
-set_topology(const struct cli *cli, const char *text, json_t *spec)
-{
-    size_t size = strcspn(text, ":");
-    json_t *topology = json_object();
-
-    (void)json_object_set_new(
-        topology, "level",
-        json_string(arena_strndup(cli->arena, text, size)));
-    if (text[size] == ':')
-        (void)json_object_set_new(topology, "mode",
-                                  json_string(text + size + 1));
-    (void)json_object_set_new(spec, "topology", topology);
-}
-
-static bool
-read_count(const char *text, size_t size, int64_t *out)
-{
-    int64_t number = 0;
-
-    for (size_t i = 0; i < size; i++) {
-        if (text[i] < '0' || text[i] > '9' || number > 100000)
-            return false;
-        number = number * 10 + (text[i] - '0');
-    }
-    *out = number;
-    return size > 0;
-}
-
-/* LEVEL[:MOST][:MODE]; the server knows the words. */
-static void
-set_spread(const struct cli *cli, const char *text, json_t *spec)
-{
-    size_t size = strcspn(text, ":");
-    json_t *spread = json_object();
-    int64_t most;
-
-    (void)json_object_set_new(
-        spread, "level", json_string(arena_strndup(cli->arena, text, size)));
-    text += size + (text[size] == ':');
-    size = strcspn(text, ":");
-    if (read_count(text, size, &most)) {
-        (void)json_object_set_new(spread, "most", json_integer(most));
-        text += size + (text[size] == ':');
-    }
-    if (text[0] != '\0')
-        (void)json_object_set_new(spread, "mode", json_string(text));
-    (void)json_object_set_new(spec, "spread", spread);
 }
 
 /* The part of the manifest that says what runs. */
@@ -117,7 +40,7 @@ read_spec(const struct cli *cli, json_t *body, struct error *err)
         const struct cli_option *option = &cli->options[i];
 
         if ((strcmp(option->name, "volume") == 0 &&
-             add_volume(cli, option->value, volumes, err) != 0) ||
+             job_volume(option->value, volumes, err) != 0) ||
             (strcmp(option->name, "env") == 0 &&
              add_env(cli, option->value, env, err) != 0)) {
             json_decref(volumes);
@@ -126,9 +49,9 @@ read_spec(const struct cli *cli, json_t *body, struct error *err)
         }
     }
     if (cli_option(cli, "spread") != NULL)
-        set_spread(cli, cli_option(cli, "spread"), spec);
+        (void)job_spread(cli_option(cli, "spread"), spec);
     if (cli_option(cli, "topology") != NULL)
-        set_topology(cli, cli_option(cli, "topology"), spec);
+        (void)job_topology(cli_option(cli, "topology"), spec);
     if (json_array_size(volumes) > 0)
         (void)json_object_set(spec, "volumes", volumes);
     if (json_object_size(env) > 0)
@@ -141,49 +64,6 @@ read_spec(const struct cli *cli, json_t *body, struct error *err)
             (void)json_array_append_new(words, json_string(cli->words[i]));
         (void)json_object_set_new(spec, "command", words);
     }
-    return 0;
-}
-
-/* NAME or NAME,NAME...: alternatives, best first. */
-static void
-set_class(const char *text, json_t *body)
-{
-    json_t *list;
-
-    (void)json_object_del(body, "class");
-    (void)json_object_del(body, "classes");
-    if (strchr(text, ',') == NULL) {
-        (void)json_object_set_new(body, "class", json_string(text));
-        return;
-    }
-    list = json_array();
-    for (const char *at = text; at != NULL;) {
-        size_t size = strcspn(at, ",");
-
-        (void)json_array_append_new(list, json_stringn(at, size));
-        at = at[size] == ',' ? at + size + 1 : NULL;
-    }
-    (void)json_object_set_new(body, "classes", list);
-}
-
-/* N, or LEAST..MOST of an elastic gang. */
-static int
-set_instances(const char *text, json_t *body, struct error *err)
-{
-    const char *dots = strstr(text, "..");
-    size_t size = dots != NULL ? (size_t)(dots - text) : strlen(text);
-    int64_t least, most = 0;
-
-    if (!read_count(text, size, &least) ||
-        (dots != NULL && !read_count(dots + 2, strlen(dots + 2), &most))) {
-        (void)error_set(err, ERROR_INVALID,
-                        "--instances is \"%.40s\", must be N or LEAST..MOST",
-                        text);
-        return error_help(err, "-n 4, or -n 2..6 for a gang that grows");
-    }
-    (void)json_object_set_new(body, "instances", json_integer(least));
-    if (dots != NULL)
-        (void)json_object_set_new(body, "instances_max", json_integer(most));
     return 0;
 }
 
@@ -234,10 +114,10 @@ read_options(const struct cli *cli, json_t *body, struct error *err)
                                       : json_integer(number));
     }
     if (cli_option(cli, "instances") != NULL &&
-        set_instances(cli_option(cli, "instances"), body, err) != 0)
+        job_instances(cli_option(cli, "instances"), body, err) != 0)
         return -1;
     if (cli_option(cli, "class") != NULL)
-        set_class(cli_option(cli, "class"), body);
+        (void)job_class(cli_option(cli, "class"), body);
     if (cli_has(cli, "preemptible"))
         (void)json_object_set_new(body, "preemptible", json_true());
     if (cli_has(cli, "no-preemptible"))
@@ -245,7 +125,7 @@ read_options(const struct cli *cli, json_t *body, struct error *err)
     return 0;
 }
 
-static int
+static void
 print_submitted(const struct cli *cli, const json_t *body,
                 const json_t *answer)
 {
@@ -262,18 +142,13 @@ print_submitted(const struct cli *cli, const json_t *body,
     if (cli->form == OUTPUT_TABLE && !cli->quiet && state != NULL &&
         why != NULL && why[0] != '\0')
         output_line("%s: %s", state, why);
-    return 0;
 }
 
+/* The words that say what is submitted have to fit together. */
 static int
-submit(struct cli *cli, struct error *err)
+check_words(const struct cli *cli, struct error *err)
 {
-    struct client_call call = { .method = "POST" };
-    const char *file = cli_option(cli, "file");
-    scoped_json body = NULL;
-    scoped_json answer = NULL;
-
-    if (cli->dashes == 0 && file == NULL) {
+    if (cli->dashes == 0 && cli_option(cli, "file") == NULL) {
         (void)error_set(err, ERROR_INVALID, "the workload has no name");
         return error_help(err, "bulkhead submit NAME -i IMAGE -c CLASS -- "
                                "COMMAND [ARG...]");
@@ -284,30 +159,107 @@ submit(struct cli *cli, struct error *err)
                         cli->words[1]);
         return error_help(err, "put -- before the command and its arguments");
     }
-    if (file == NULL)
-        body = json_object();
-    else if (cli_read_json(file, &body, err) != 0)
+    return 0;
+}
+
+/* What the file says, and over it the options and words. */
+static int
+read_bodies(const struct cli *cli, json_t **bodies_out, struct error *err)
+{
+    const char *file = cli_option(cli, "file");
+    json_t *body;
+    size_t i;
+
+    if (file != NULL && job_read(file, bodies_out, err) != 0)
         return -1;
-    if (!json_is_object(body))
-        return error_set(err, ERROR_INVALID, "%s: not a JSON object", file);
-    if (cli->word_count > 0 && cli->dashes != 0)
-        (void)json_object_set_new(body, "name", json_string(cli->words[0]));
-    if (read_options(cli, body, err) != 0 || read_spec(cli, body, err) != 0 ||
-        place_collection(cli, KIND_WORKLOAD, &call.path, err) != 0)
+    if (file == NULL) {
+        *bodies_out = json_array();
+        (void)json_array_append_new(*bodies_out, json_object());
+    }
+    if (cli->word_count > 0 && json_array_size(*bodies_out) > 1) {
+        (void)error_set(err, ERROR_INVALID,
+                        "%s holds %zu manifests, so no name and no command "
+                        "can be given",
+                        file, json_array_size(*bodies_out));
+        return error_help(err, "each manifest has its own");
+    }
+    json_array_foreach(*bodies_out, i, body) {
+        if (cli->word_count > 0 && cli->dashes != 0)
+            (void)json_object_set_new(body, "name",
+                                      json_string(cli->words[0]));
+        if (read_options(cli, body, err) != 0 ||
+            read_spec(cli, body, err) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int
+send_all(const struct cli *cli, const char *path, const json_t *bodies,
+         bool print, struct error *err)
+{
+    json_t *body;
+    size_t i;
+
+    json_array_foreach(bodies, i, body) {
+        struct client_call call = {
+            .method = "POST", .path = path, .body = body
+        };
+        const char *name = json_string_value(json_object_get(body, "name"));
+        scoped_json answer = NULL;
+
+        if (client_send(cli, &call, &answer, err) != 0)
+            return json_array_size(bodies) == 1
+                       ? -1
+                       : error_prefix(err, "%s", name != NULL ? name : "-");
+        if (print)
+            print_submitted(cli, body, answer);
+    }
+    return 0;
+}
+
+/* Of several, all are tried before the first is submitted. */
+static int
+try_all(const struct cli *cli, const char *path, const json_t *bodies,
+        struct error *err)
+{
+    struct cli trial = *cli;
+
+    if (json_array_size(bodies) == 1 || cli->dry_run)
+        return 0;
+    trial.dry_run = true;
+    return send_all(&trial, path, bodies, false, err) == 0
+               ? 0
+               : error_prefix(err, "nothing was submitted");
+}
+
+static int
+submit(struct cli *cli, struct error *err)
+{
+    scoped_json bodies = NULL;
+    const char *path;
+    json_t *body;
+    size_t i;
+
+    if (check_words(cli, err) != 0 || read_bodies(cli, &bodies, err) != 0 ||
+        place_collection(cli, KIND_WORKLOAD, &path, err) != 0)
         return -1;
-    call.body = body;
-    if (client_send(cli, &call, &answer, err) != 0)
+    if (try_all(cli, path, bodies, err) != 0 ||
+        send_all(cli, path, bodies, true, err) != 0)
         return -1;
-    (void)print_submitted(cli, body, answer);
     if (!cli_has(cli, "wait") || cli->dry_run)
         return 0;
     (void)fflush(stdout);
-    return waiting_for_end(
-        cli, json_string_value(json_object_get(body, "name")), err);
+    json_array_foreach(bodies, i, body)
+        if (waiting_for_end(
+                cli, json_string_value(json_object_get(body, "name")), err) !=
+            0)
+            return -1;
+    return 0;
 }
 
 static const struct command_option options[] = {
-    { "file", 'f', "FILE", "manifest as JSON; options and words win" },
+    { "file", 'f', "FILE", "manifests, YAML or JSON; options and words win" },
     { "image", 'i', "IMAGE", "name or name@sha256:digest" },
     { "class", 'c', "NAME[,NAME...]",
       "what one instance gets; several: the first that has a place" },
@@ -344,6 +296,8 @@ const struct command command_submit = {
             "  bulkhead submit train -i demo -c h100-80g.1 --cpu 1 -m 512 "
             "-v data:/data \\\n"
             "      -- /bin/bigram --out /data/model.gguf\n"
+            "`bulkhead init` writes a manifest to begin with, docs/manifest.md "
+            "says what it may hold.\n"
             "`bulkhead get classes` lists what an instance can get. A service "
             "runs until it is\ncancelled; an interactive workload is a "
             "service for one person. Absent: batch,\n1 instance, 1 CPU, "

@@ -52,3 +52,15 @@ named() {
     # shellcheck disable=SC2046
     named docs/operate.md $(grep -rhoE 'alarm_raise\([^;"]*"[a-z.]+"' src/core src/control | grep -oE '"[a-z.]+"' | tr -d '"' | sort -u)
 }
+
+@test "each field that a workload is made with stands in the page about manifests" {
+    local field
+    # shellcheck disable=SC2046
+    set -- $(sed -n '/workload_fields\[\]/,/^};/p' src/core/schema_tenant.c | tr -d '\n' |
+        grep -oE '\(workload, [a-z_]+, C' | sed -E 's/.*, ([a-z_]+), C/\1/; s/^min_//; s/_(ms|mib|milli|max)$//' | sort -u)
+    for field; do
+        case $field in classes | spec) continue ;; esac
+        grep -qE "^\| \`$field\` \|" docs/manifest.md || { echo "$field is not explained"; return 1; }
+    done
+    [ $# -gt 12 ]
+}
