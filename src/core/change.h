@@ -59,10 +59,10 @@ void *change_create(struct changes *changes, enum kind kind,
 /* The image to change: the pending one, else a copy of the current one. */
 void *change_update(struct changes *changes, struct ref ref)
     __attribute__((returns_nonnull));
-/* The image to change of what other tenants' doings count in an object, and
- * its own tenant is not told: its version, revision and updated_ms stay, no
- * record and no watch tells of it.  Only for members with FIELD_PLATFORM and
- * FIELD_UNSAID; with change_update in the same set it is an ordinary change. */
+/* The image to change of what others' doings count in an object: other
+ * tenants', of which its own is not told, or attempts to be somebody.  Its
+ * version, revision and updated_ms stay, no record and no watch tells of it.
+ * Only for members with FIELD_UNSAID, in the first case FIELD_PLATFORM too; with change_update in the same set it is an ordinary change. */
 void *change_unsaid(struct changes *changes, struct ref ref)
     __attribute__((returns_nonnull));
 /* Deletes from world and store.  The caller has dealt with children. */

@@ -202,7 +202,7 @@ credential_take_step(struct changes *changes, struct ref session,
 
     if (step <= world_user(changes->world, user)->factor_step)
         return false;
-    image = change_update(changes, user);
+    image = change_unsaid(changes, user);
     image->factor_step = step;
     prove(changes, session);
     return true;

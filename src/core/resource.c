@@ -499,6 +499,13 @@ resource_set_digest(struct changes *changes, struct ref ref,
 }
 
 static void
+forget_failures(struct user *user)
+{
+    user->failures = 0;
+    user->locked_ms = 0;
+}
+
+static void
 put_password(const struct changes *changes, struct user *user,
              const char *password)
 {
@@ -506,8 +513,7 @@ put_password(const struct changes *changes, struct user *user,
     memcpy(user->password, password, strlen(password) + 1);
     user->password_ms = changes->context.now_ms;
     user->temporary = false;
-    user->failures = 0;
-    user->locked_ms = 0;
+    forget_failures(user);
 }
 
 void
@@ -556,15 +562,14 @@ resource_log_in(struct changes *changes, struct ref user,
                 struct error *err)
 {
     int64_t now_ms = changes->context.now_ms;
+    const struct user *person = world_user(changes->world, user);
     struct session *session;
-    struct user *image;
 
     if (!access_may_log_in(changes->world, user, now_ms))
         return error_set(err, ERROR_UNAUTHENTICATED,
                          "the credential is not valid");
-    image = change_update(changes, user);
-    image->failures = 0;
-    image->locked_ms = 0;
+    if (person->failures != 0 || person->locked_ms != 0)
+        forget_failures(change_unsaid(changes, user));
     session = change_create(changes, KIND_SESSION, user, "");
     memcpy(session->digest, digest, sizeof(session->digest));
     session->expires_ms = now_ms + proof_session_life(changes->world);
@@ -588,7 +593,7 @@ resource_prove(struct changes *changes, struct ref session)
 void
 resource_log_in_failed(struct changes *changes, struct ref user)
 {
-    struct user *image = change_update(changes, user);
+    struct user *image = change_unsaid(changes, user);
     int64_t over = image->failures + 1 - FAILURES_FREE;
     int64_t lock_ms = LOCK_LONGEST_MS;
 

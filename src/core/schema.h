@@ -136,7 +136,8 @@ enum field_flag {
     FIELD_ALIAS = 128,   /* FIELD_REF: others than they are shown a name that
                             follows from the object that holds it */
     FIELD_UNSAID = 256,  /* not in the digest of an audit record: it follows
-                            from other tenants, and could be found by trying */
+                            from other tenants, and could be found by trying;
+                            or it counts attempts (change_unsaid) */
 };
 
 struct field {
