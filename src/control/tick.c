@@ -93,6 +93,8 @@ tick_schedule(struct loop *loop, void *data)
 
 /* --- usage --- */
 
+/* All cards are cut at the same times of the clock, whenever their work came:
+ * who has one next cannot tell when the one before began. */
 struct cutting {
     struct ref node;
     int64_t before_ms; /* cards cut before this are due */
@@ -114,8 +116,9 @@ static void
 tick_usage(struct loop *loop, void *data)
 {
     const struct tick *tick = data;
+    int64_t now_ms = loop_context(loop).now_ms;
     struct cutting cutting = {
-        .before_ms = loop_context(loop).now_ms - tick->options.usage_ms
+        .before_ms = now_ms - now_ms % tick->options.usage_ms - 1
     };
     scoped_arena arena = arena_new();
     struct deed deed = { .verb = "usage.cut",

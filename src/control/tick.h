@@ -19,7 +19,7 @@
 struct tick;
 
 struct tick_options {
-    int64_t usage_ms; /* age of a card's last cut; 0: five minutes */
+    int64_t usage_ms; /* cards are cut at its multiples; 0: five minutes */
     int64_t sweep_ms; /* 0: a minute */
 };
 

@@ -548,15 +548,13 @@ add_dirty(struct card *card, const char *slice)
 static void
 close_binding(struct changes *changes, struct ref ref, struct ref tenant)
 {
-    const struct binding *present = change_get(changes, ref);
-    struct binding *binding;
+    const struct binding *binding = change_get(changes, ref);
     struct card *card;
 
-    if (present == NULL || present->to_ms != 0)
+    if (binding == NULL || binding->to_ms != 0)
         return;
-    usage_cut(changes, present->card);
-    binding = change_update(changes, ref);
-    binding->to_ms = changes->context.now_ms;
+    usage_end(changes, ref);
+    binding = change_get(changes, ref);
     if (change_get(changes, binding->card) == NULL)
         return;
     card = change_update(changes, binding->card);

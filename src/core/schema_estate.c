@@ -242,9 +242,9 @@ static const struct field source_fields[] = {
 };
 static const struct field recent_fields[] = {
     REF(recent, user, FIELD_PLATFORM, KIND_NONE, "whose use"),
-    USAGE(recent, cards, FIELD_PLATFORM, "faded use, milli-card-ms"),
-    USAGE(recent, memory, FIELD_PLATFORM, "faded use, MiB-seconds"),
-    TIME(recent, at_ms, FIELD_PLATFORM, "faded to this time"),
+    USAGE(recent, cards, FIELD_PLATFORM | FIELD_UNSAID, "faded use, milli-card-ms"),
+    USAGE(recent, memory, FIELD_PLATFORM | FIELD_UNSAID, "faded use, MiB-seconds"),
+    TIME(recent, at_ms, FIELD_PLATFORM | FIELD_UNSAID, "faded to this time"),
 };
 static const struct field fact_fields[] = {
     TEXT(fact, source, 0, "who counted"),

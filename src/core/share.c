@@ -102,7 +102,7 @@ row_of(struct changes *changes, const struct binding *binding)
         object_id_text(changes->world, binding->user, name);
     ref = world_find_name(changes->world, KIND_RECENT, binding->project, name);
     if (!ref_is_none(ref))
-        return change_update(changes, ref);
+        return change_unsaid(changes, ref);
     for (size_t i = 0; i < changes->count; i++)
         if (changes->list[i].op == CHANGE_PUT &&
             is_row(changes->list[i].image, binding))

@@ -154,17 +154,29 @@ usage_remainder(const struct changes *changes, struct ref ref)
     return is_held(changes, ref) ? USAGE_RESERVED : USAGE_IDLE;
 }
 
-/* What a workload has used in all; a sum beyond counting stays at the top. */
-static void
-add_card_time(struct changes *changes, const struct piece *piece)
+/* Up to when a live binding's time is told at a cut. */
+static int64_t
+told_ms(const struct binding *binding, int64_t cut_ms)
 {
-    struct ref ref = piece->binding->workload;
-    int64_t quantity = piece->milli * (piece->to_ms - piece->from_ms);
+    int64_t told = cut_ms - cut_ms % USAGE_TOLD_MS;
+
+    return told > binding->from_ms ? told : binding->from_ms;
+}
+
+/* What a workload has used in all; a sum beyond counting stays at the top.
+ * When a card is cut depends on all who have to do with it, so the sum grows
+ * at times of the clock and when the work lets go. */
+static void
+add_card_time(struct changes *changes, const struct binding *binding,
+              int64_t from_ms, int64_t to_ms)
+{
+    int64_t quantity = binding->milli * (to_ms - from_ms);
+    struct ref ref = binding->workload;
     struct workload *workload;
 
-    if (change_get(changes, ref) == NULL)
+    if (quantity == 0 || change_get(changes, ref) == NULL)
         return;
-    workload = change_update(changes, ref);
+    workload = change_unsaid(changes, ref);
     workload->card_time = workload->card_time < USAGE_MAX - quantity
                               ? workload->card_time + quantity
                               : USAGE_MAX;
@@ -187,9 +199,10 @@ cut_binding(struct changes *changes, const struct card *card, struct ref ref)
     piece.from_ms = binding->cut_ms;
     piece.to_ms = now_ms;
     emit_cut(changes, &piece);
-    add_card_time(changes, &piece);
+    add_card_time(changes, binding, told_ms(binding, piece.from_ms),
+                  told_ms(binding, now_ms));
     share_cut(changes, binding);
-    ((struct binding *)change_update(changes, ref))->cut_ms = now_ms;
+    ((struct binding *)change_unsaid(changes, ref))->cut_ms = now_ms;
     return binding->milli;
 }
 
@@ -211,6 +224,18 @@ usage_cut(struct changes *changes, struct ref ref)
     rest.to_ms = now_ms;
     emit_cut(changes, &rest);
     ((struct card *)change_update(changes, ref))->cut_ms = now_ms;
+}
+
+void
+usage_end(struct changes *changes, struct ref ref)
+{
+    struct binding *binding;
+    int64_t now_ms = changes->context.now_ms;
+
+    usage_cut(changes, ((const struct binding *)change_get(changes, ref))->card);
+    binding = change_update(changes, ref);
+    add_card_time(changes, binding, told_ms(binding, now_ms), now_ms);
+    binding->to_ms = now_ms;
 }
 
 void

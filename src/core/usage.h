@@ -24,6 +24,10 @@
  * held, health, handover, missing, or its node's state.  Calling it twice at
  * one time does nothing the second time. */
 void usage_cut(struct changes *changes, struct ref ref);
+/* Cuts its card and closes a live binding now. */
+void usage_end(struct changes *changes, struct ref binding);
+/* What running work has used is told up to multiples of this. */
+#define USAGE_TOLD_MS (5 * 60 * INT64_C(1000))
 
 /* The same for all cards of a node. */
 void usage_cut_node(struct changes *changes, struct ref node);

@@ -162,15 +162,60 @@ work_knows_the_card_time_that_it_has_used(void **state)
 {
     struct small *small = *state;
     struct changes *changes;
+    struct ref binding;
 
-    (void)small_bind(small, 250);
+    small->now_ms += 1000;
+    binding = small_bind(small, 250);
     small->now_ms += 4000;
     changes = small_begin(small);
-    usage_cut(changes, small->card);
+    usage_end(changes, binding);
     usage_cut(changes, small->card); /* a second time at one time: nothing */
     world_apply(small->world, changes);
     assert_int_equal(world_workload(small->world, small->workload)->card_time,
                      250 * 4000);
+}
+
+/* The card of running work is cut when something about it changes, and when
+ * all cards are.  What the work has used is told by the clock, so it says
+ * nothing of that; nor does a version. */
+static void
+cuts_in_between_do_not_show_in_the_work(void **state)
+{
+    static const struct {
+        int64_t at_ms, told;
+    } cuts[] = {
+        { 5000, 0 },         { 299999, 0 },      { 300000, 299000 },
+        { 300001, 299000 },  { 899999, 599000 }, { 1000000, 899000 },
+    };
+    struct small *small = *state;
+    int64_t start_ms = small->now_ms;
+    struct changes *changes;
+    struct ref binding;
+    uint64_t version;
+
+    small->now_ms = start_ms + 1000;
+    binding = small_bind(small, 250);
+    version = world_object(small->world, small->workload)->version;
+    for (size_t i = 0; i < sizeof(cuts) / sizeof(cuts[0]); i++) {
+        small->now_ms = start_ms + cuts[i].at_ms;
+        changes = small_begin(small);
+        usage_cut(changes, small->card);
+        world_apply(small->world, changes);
+        assert_int_equal(
+            world_workload(small->world, small->workload)->card_time,
+            250 * cuts[i].told);
+        assert_int_equal(world_binding(small->world, binding)->cut_ms,
+                         small->now_ms);
+    }
+    assert_int_equal(world_object(small->world, small->workload)->version,
+                     version);
+    assert_int_equal(world_object(small->world, binding)->version, 1);
+    small->now_ms = start_ms + 1000001;
+    changes = small_begin(small);
+    usage_end(changes, binding);
+    world_apply(small->world, changes);
+    assert_int_equal(world_workload(small->world, small->workload)->card_time,
+                     250 * 999001);
 }
 
 /* Sends one count of input tokens; applies what was accepted. */
@@ -308,6 +353,7 @@ main(void)
         T(a_new_price_begins_a_new_fact),
         T(what_is_not_bound_says_why),
         T(work_knows_the_card_time_that_it_has_used),
+        T(cuts_in_between_do_not_show_in_the_work),
         T(a_counter_is_taken_once_and_in_order),
         T(counters_out_of_range_are_refused),
     };
