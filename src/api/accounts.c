@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <string.h>
 
+#include "api/attempt.h"
 #include "api/dispatch.h"
 #include "api/handlers.h"
 #include "api/objects.h"
@@ -54,7 +55,7 @@ struct acceptance {
 static void
 refuse_token(struct exchange *exchange)
 {
-    state_failed_try(exchange, NULL);
+    attempt_failed(exchange, NULL);
     error_set(&exchange->error, ERROR_UNAUTHENTICATED,
               "the invitation is not valid: it was used, withdrawn, or is "
               "over");
@@ -154,7 +155,7 @@ accounts_accept(struct exchange *exchange)
     exchange->data = acceptance;
     acceptance->password =
         json_string_value(json_object_get(exchange->body, "password"));
-    if (state_may_try(exchange, NULL, err) != 0) {
+    if (attempt_check(exchange, NULL, err) != 0) {
         exchange_fail(exchange);
         exchange_finish(exchange);
         return;

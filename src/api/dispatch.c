@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "api/approvals.h"
+#include "api/attempt.h"
 #include "api/receipt.h"
 #include "api/redact.h"
 #include "api/resolve.h"
@@ -350,7 +351,7 @@ authenticate(struct loop *loop, struct exchange *exchange, struct error *err)
         struct request request = dispatch_request(exchange);
         execute_anonymous(loop, &request, verb_name(exchange->route->verb),
                           "unknown credential");
-        return -1;
+        return attempt_token_failed(exchange, err);
     }
     const struct object *subject =
         world_object(world, exchange->actor.subject);

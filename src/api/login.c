@@ -3,6 +3,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "api/attempt.h"
 #include "api/dispatch.h"
 #include "api/handlers.h"
 #include "api/state.h"
@@ -33,7 +34,7 @@ struct login {
     char hash[128]; /* "": no such account */
     struct id user;
     bool right;
-    const char *account; /* whose failures are counted */
+    struct attempt attempt; /* whose failures are counted */
     char token[TOKEN_TEXT_MAX];
     struct digest digest;
     struct ref session;
@@ -109,6 +110,7 @@ show_session(struct loop *loop, struct exchange *exchange)
     const struct world *world = loop_world(loop);
     struct login *login = exchange->data;
     const struct session *session = world_session(world, login->session);
+    attempt_worked(exchange, &login->attempt);
     json_t *body = object_json(world, session, false);
     char tenant[ID_TEXT_MAX];
     struct ref scope = world_scope(world, login->session);
@@ -141,7 +143,7 @@ refuse_login(struct loop *loop, struct exchange *exchange, bool known)
         execute_anonymous(loop, &request, "session.create", "no such account");
     loop_counter(loop, "login.refused_ms", exchange->now_ms, NULL, 0);
     const struct login *login = exchange->data;
-    state_failed_try(exchange, login->account);
+    attempt_failed(exchange, &login->attempt);
     error_set(&exchange->error, ERROR_UNAUTHENTICATED,
               "name or password is wrong, or the account is locked");
     exchange_fail(exchange);
@@ -202,12 +204,11 @@ login_start(struct exchange *exchange)
     login->tenant = body_text(exchange, "tenant");
     login->workorder = body_text(exchange, "workorder");
     login->password = body_text(exchange, "password");
-    login->account = arena_printf(exchange->arena, "%s/%s",
-                                  login->workorder != NULL ? login->workorder
-                                  : login->tenant == NULL  ? ""
-                                                           : login->tenant,
-                                  login->name);
-    if (state_may_try(exchange, login->account, &exchange->error) != 0) {
+    login->attempt = (struct attempt){
+        .place = login->workorder != NULL ? login->workorder : login->tenant,
+        .account = login->name,
+    };
+    if (attempt_check(exchange, &login->attempt, &exchange->error) != 0) {
         give_up(exchange);
         return;
     }
@@ -238,14 +239,14 @@ check_secret(struct exchange *exchange, struct error *err)
     struct error ignored;
     struct digest want, have;
     const char *given = body_text(exchange, "secret");
-    if (state_may_try(exchange, NULL, err) != 0)
+    if (attempt_check(exchange, NULL, err) != 0)
         return -1;
     int there = read_secret(exchange, &secret, &ignored);
     digest_of(secret.bytes, secret.size, &want);
     digest_of(given, strlen(given), &have);
     if (there == 0 && secret_compare(&want, &have, sizeof want) == 0)
         return 0;
-    state_failed_try(exchange, NULL);
+    attempt_failed(exchange, NULL);
     return error_set(err, ERROR_UNAUTHENTICATED,
                      "the secret is wrong or was used");
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <string.h>
 
+#include "api/attempt.h"
 #include "api/factors.h"
 #include "api/handlers.h"
 #include "api/rights.h"
@@ -233,9 +234,10 @@ int
 self_check_password(struct exchange *exchange, struct error *err)
 {
     struct proof *proof = exchange->data;
-    char account[2 * DIGEST_SIZE + 1];
-    hex_encode(exchange->token, DIGEST_SIZE, account);
-    if (state_may_try(exchange, account, err) != 0)
+    char session[2 * DIGEST_SIZE + 1];
+    const struct attempt attempt = {.session = session};
+    hex_encode(exchange->token, DIGEST_SIZE, session);
+    if (attempt_check(exchange, &attempt, err) != 0)
         return -1;
     if (proof->password == NULL)
         return 0;
@@ -243,7 +245,7 @@ self_check_password(struct exchange *exchange, struct error *err)
         password_verify(proof->hash[0] == '\0' ? NULL : proof->hash,
                         proof->password, exchange->api->options.password_cost);
     if (!proof->right)
-        state_failed_try(exchange, account);
+        attempt_failed(exchange, &attempt);
     return 0;
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <string.h>
 
+#include "api/attempt.h"
 #include "api/dispatch.h"
 #include "api/handlers.h"
 #include "api/state.h"
@@ -156,7 +157,7 @@ refuse(struct loop *loop, struct exchange *exchange, const char *why)
 {
     struct request request = dispatch_request(exchange);
     execute_anonymous(loop, &request, "session.create", why);
-    state_failed_try(exchange, NULL);
+    attempt_failed(exchange, NULL);
     exchange_fail(exchange);
 }
 
@@ -387,7 +388,7 @@ come_back(struct exchange *exchange, bool step_up)
     if (visit == NULL)
         return;
     visit->step_up = step_up;
-    if (state_may_try(exchange, NULL, err) != 0) {
+    if (attempt_check(exchange, NULL, err) != 0) {
         give_up(exchange);
         return;
     }
@@ -396,7 +397,7 @@ come_back(struct exchange *exchange, bool step_up)
                  loop_now(exchange->api->loop), &visit->call.attempt,
                  err) != 0 ||
         check_redirect(exchange, visit) != 0) {
-        state_failed_try(exchange, NULL);
+        attempt_failed(exchange, NULL);
         give_up(exchange);
         return;
     }
@@ -436,8 +437,12 @@ find_session(struct loop *loop, struct job *job)
     struct granted granted;
     exchange->now_ms = loop_context(loop).now_ms;
     if (access_authenticate(world, exchange->token, exchange->source,
-                            exchange->now_ms, actor, err) != 0 ||
-        access_decide(world, actor, VERB_SESSION_CREATE, actor->subject,
+                            exchange->now_ms, actor, err) != 0) {
+        (void)attempt_token_failed(exchange, err);
+        exchange_fail(exchange);
+        return;
+    }
+    if (access_decide(world, actor, VERB_SESSION_CREATE, actor->subject,
                       exchange->now_ms, &granted, err) != 0) {
         exchange_fail(exchange);
         return;

@@ -305,62 +305,6 @@ state_forget(struct exchange *exchange)
     exchange->stream = NULL;
 }
 
-static bool
-is_local(const char *source)
-{
-    return source[0] == '\0' || strncmp(source, "127.", 4) == 0 ||
-           strcmp(source, "::1") == 0;
-}
-
-/* Who tries: the network, and for local ones, which all clients behind a proxy
- * share, the account too.  most_ms: those who share one keep no other waiting
- * for long. */
-static void
-name_source(const struct exchange *exchange, const char *account,
-            struct buffer *out, int64_t *most_ms)
-{
-    char network[64];
-    bool local = is_local(exchange->source);
-    *most_ms = local && account == NULL ? TRIES_FORGET_MS : TRIES_WAIT_MAX_MS;
-    tries_network(exchange->source, network);
-    buffer_add_text(out, network);
-    if (local && account != NULL)
-        buffer_printf(out, " %s", account);
-}
-
-int
-state_may_try(struct exchange *exchange, const char *account,
-              struct error *err)
-{
-    struct api *api = exchange->api;
-    scoped_buffer source = {0};
-    int64_t most_ms;
-    name_source(exchange, account, &source, &most_ms);
-    (void)pthread_mutex_lock(&api->lock);
-    int64_t wait_ms =
-        tries_wait(&api->tries, buffer_text(&source), clock_mono_ms());
-    (void)pthread_mutex_unlock(&api->lock);
-    if (wait_ms == 0)
-        return 0;
-    exchange->answer.retry_s = (unsigned)((wait_ms + 999) / 1000);
-    return error_set(err, ERROR_RATE,
-                     "too many failed attempts came from this address; wait "
-                     "%u s",
-                     exchange->answer.retry_s);
-}
-
-void
-state_failed_try(struct exchange *exchange, const char *account)
-{
-    struct api *api = exchange->api;
-    scoped_buffer source = {0};
-    int64_t most_ms;
-    name_source(exchange, account, &source, &most_ms);
-    (void)pthread_mutex_lock(&api->lock);
-    tries_failed(&api->tries, buffer_text(&source), most_ms, clock_mono_ms());
-    (void)pthread_mutex_unlock(&api->lock);
-}
-
 struct state_metrics
 state_metrics(struct api *api, unsigned *flight_out)
 {

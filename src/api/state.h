@@ -67,7 +67,7 @@ struct api {
     unsigned heavy; /* of them on routes that are ROUTE_HEAVY */
     unsigned heavy_owners[STATE_BUCKETS];
     struct state_known known[STATE_BUCKETS];
-    struct tries tries; /* logins that failed */
+    struct tries tries; /* logins that failed (attempt.h) */
     struct state_metrics metrics;
     struct budget budget; /* of questions that cost much */
     struct estimator *estimator; /* world thread */
@@ -99,13 +99,6 @@ void state_forget(struct exchange *exchange);
 /* Work that outlives its exchange; api_stop waits for its end. */
 int state_task_begin(struct api *api, struct error *err);
 void state_task_end(struct api *api);
-
-/* May this client try a password or a secret of the account (NULL: of nobody
- * in particular)?  ERROR_RATE while its network, and behind a proxy of this
- * machine the account, waits for failures of its own (tries.h). */
-int state_may_try(struct exchange *exchange, const char *account,
-                  struct error *err);
-void state_failed_try(struct exchange *exchange, const char *account);
 
 struct state_metrics state_metrics(struct api *api, unsigned *flight_out);
 

@@ -25,7 +25,7 @@ forget(struct tries_entry *entry, int64_t now_ms)
 {
     int64_t count = (now_ms - entry->last_ms) / TRIES_FORGET_MS;
 
-    if (entry->failures >= TRIES_FREE) {
+    if (entry->failures >= entry->free) {
         if (now_ms < entry->until_ms + TRIES_QUIET_MS)
             return;
         entry->failures = 0;
@@ -62,7 +62,9 @@ make(struct tries *tries, uint64_t tag, int64_t now_ms)
              set[i].last_ms < least->last_ms))
             least = &set[i];
     }
-    *least = (struct tries_entry){ .tag = tag, .last_ms = now_ms };
+    *least = (struct tries_entry){ .tag = tag,
+                                   .free = TRIES_FREE,
+                                   .last_ms = now_ms };
     return least;
 }
 
@@ -77,8 +79,8 @@ tries_wait(struct tries *tries, const char *source, int64_t now_ms)
 }
 
 void
-tries_failed(struct tries *tries, const char *source, int64_t most_ms,
-             int64_t now_ms)
+tries_failed(struct tries *tries, const char *source, unsigned free,
+             int64_t most_ms, int64_t now_ms)
 {
     uint64_t tag = tag_of(tries, source);
     struct tries_entry *entry = find(tries, tag);
@@ -87,15 +89,43 @@ tries_failed(struct tries *tries, const char *source, int64_t most_ms,
 
     if (entry == NULL)
         entry = make(tries, tag, now_ms);
+    entry->free = free;
     forget(entry, now_ms);
     if (entry->failures == 0)
         entry->last_ms = now_ms;
     entry->failures++;
-    if (entry->failures < TRIES_FREE)
+    if (entry->failures < free)
         return;
-    over = entry->failures - TRIES_FREE;
+    over = entry->failures - free;
     wait_ms = TRIES_FORGET_MS << (over < DOUBLINGS_MAX ? over : DOUBLINGS_MAX);
     entry->until_ms = now_ms + (wait_ms < most_ms ? wait_ms : most_ms);
+}
+
+/* --- good ones --- */
+
+void
+tries_welcome(struct tries *tries, const char *source)
+{
+    uint64_t tag = tag_of(tries, source);
+    uint64_t *set = tries->friends[(tag >> 1) % TRIES_SETS];
+    unsigned at = 0;
+
+    while (at < TRIES_WAYS - 1 && set[at] != tag)
+        at++;
+    memmove(set + 1, set, at * sizeof(*set));
+    set[0] = tag;
+}
+
+bool
+tries_knows(const struct tries *tries, const char *source)
+{
+    uint64_t tag = tag_of(tries, source);
+    const uint64_t *set = tries->friends[(tag >> 1) % TRIES_SETS];
+
+    for (unsigned i = 0; i < TRIES_WAYS; i++)
+        if (set[i] == tag)
+            return true;
+    return false;
 }
 
 void

@@ -92,6 +92,68 @@ failures_in_a_row_lock_the_account_for_a_time(void **state)
     assert_int_equal(try_password("carl", PASSWORD), 201);
 }
 
+/* Whoever tries passwords changes nothing that an administrator edits. */
+static void
+failed_logins_leave_the_version_of_the_user_alone(void **state)
+{
+    (void)state;
+    static const char path[] = "/tenants/t/users/edna";
+    static char match[64];
+    char etag[32];
+    free(join(&place, "t", "edna", "/tenants/t", "developer"));
+    tell(&place, place.root, "GET", path, NULL, 200);
+    assert_int_equal(http_header(&place.last, "ETag", etag, sizeof etag), 0);
+    long long revision = 0;
+    for (int round = 0; round < 2; round++) {
+        scoped_json list =
+            ask(&place, place.root, "GET", "/tenants/t/users", NULL, 200);
+        long long now =
+            json_integer_value(json_object_get(list, "revision"));
+        if (round == 1)
+            assert_true(now == revision);
+        revision = now;
+        for (int i = 0; i < 6; i++)
+            assert_int_equal(try_password("edna", "wrong password"), 401);
+    }
+    scoped_json user = ask(&place, place.root, "GET", path, NULL, 200);
+    assert_int_equal(json_integer_value(json_object_get(user, "failures")),
+                     12);
+    assert_true(json_is_string(json_object_get(user, "locked_ms")));
+    (void)snprintf(match, sizeof match, "If-Match: %s", etag);
+    place.headers[0] = match;
+    tell(&place, place.root, "PATCH", path, "{\"display\":\"Edna\"}", 200);
+    harness_pass(20 * 60 * 1000);
+    free(place.root);
+    place.root = log_in(&place, NULL, "root");
+    assert_int_equal(try_password("edna", PASSWORD), 201);
+    scoped_json good = ask(&place, place.root, "GET", path, NULL, 200);
+    assert_int_equal(json_integer_value(json_object_get(good, "failures")),
+                     0);
+}
+
+/* A key that is worth nothing is told to wait; a valid one beside it is
+ * taken at once. */
+static void
+wrong_keys_are_slowed_and_lock_out_no_valid_one(void **state)
+{
+    (void)state;
+    char *key = log_in(&place, NULL, "root");
+    tell(&place, key, "POST", "/logout", NULL, 204);
+    long status = 401;
+    int count = 0;
+    for (; count < 60 && status == 401; count++)
+        status = client_send(&place, key, "GET", "/whoami", NULL);
+    assert_int_equal(status, 429);
+    assert_int_equal(count, 31);
+    char value[64];
+    assert_int_equal(http_header(&place.last, "Retry-After", value,
+                                 sizeof value),
+                     0);
+    assert_string_equal(value, "2");
+    tell(&place, place.root, "GET", "/whoami", NULL, 200);
+    free(key);
+}
+
 /* [A34]: no part of a token is one, nor is a token with anything more. */
 static void
 a_cut_or_changed_token_is_worth_nothing(void **state)
@@ -250,6 +312,8 @@ main(void)
         cmocka_unit_test(a_password_becomes_a_session),
         cmocka_unit_test(a_wrong_name_and_a_wrong_password_answer_alike),
         cmocka_unit_test(failures_in_a_row_lock_the_account_for_a_time),
+        cmocka_unit_test(failed_logins_leave_the_version_of_the_user_alone),
+        cmocka_unit_test(wrong_keys_are_slowed_and_lock_out_no_valid_one),
         cmocka_unit_test(a_cut_or_changed_token_is_worth_nothing),
         cmocka_unit_test(a_request_without_a_credential_is_nobodys),
         cmocka_unit_test(a_suspended_accounts_key_ends_at_once),

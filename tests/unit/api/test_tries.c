@@ -34,7 +34,7 @@ static void
 fail_times(const char *source, unsigned times, int64_t now_ms)
 {
     for (unsigned i = 0; i < times; i++)
-        tries_failed(tries, source, MOST, now_ms);
+        tries_failed(tries, source, TRIES_FREE, MOST, now_ms);
 }
 
 static void
@@ -62,7 +62,7 @@ the_wait_is_no_longer_than_the_caller_says(void **state)
 {
     (void)state;
     for (unsigned i = 0; i < 60; i++)
-        tries_failed(tries, "shared", 2000, NOW);
+        tries_failed(tries, "shared", TRIES_FREE, 2000, NOW);
     assert_int_equal(tries_wait(tries, "shared", NOW), 2000);
 }
 
@@ -114,9 +114,45 @@ a_crowd_of_addresses_does_not_push_out_who_waits(void **state)
     fail_times("bad", 60, NOW);
     for (unsigned i = 0; i < 100000; i++) {
         (void)snprintf(name, sizeof(name), "once %u", i);
-        tries_failed(tries, name, MOST, NOW + 1);
+        tries_failed(tries, name, TRIES_FREE, MOST, NOW + 1);
     }
     assert_true(tries_wait(tries, "bad", NOW + 1) > 0);
+}
+
+static void
+what_costs_nothing_is_the_callers_to_say(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < 299; i++)
+        tries_failed(tries, "many", 300, MOST, NOW);
+    assert_int_equal(tries_wait(tries, "many", NOW), 0);
+    tries_failed(tries, "many", 300, MOST, NOW);
+    assert_int_equal(tries_wait(tries, "many", NOW), 2000);
+}
+
+static void
+good_ones_are_remembered_until_many_others_came(void **state)
+{
+    char name[32];
+
+    (void)state;
+    assert_false(tries_knows(tries, "good"));
+    tries_welcome(tries, "good");
+    for (unsigned i = 0; i < 100; i++) {
+        (void)snprintf(name, sizeof(name), "other %u", i);
+        tries_welcome(tries, name);
+    }
+    tries_welcome(tries, "good");
+    fail_times("bad", 60, NOW);
+    assert_true(tries_knows(tries, "good"));
+    assert_true(tries_knows(tries, "other 99"));
+    assert_false(tries_knows(tries, "bad"));
+    for (unsigned i = 0; i < 200000; i++) {
+        (void)snprintf(name, sizeof(name), "crowd %u", i);
+        tries_welcome(tries, name);
+    }
+    assert_false(tries_knows(tries, "good"));
+    assert_true(tries_knows(tries, "crowd 199999"));
 }
 
 static void
@@ -148,6 +184,8 @@ main(void)
         WITH(who_is_quiet_for_a_quarter_of_an_hour_begins_anew),
         WITH(nobody_waits_for_what_another_did),
         WITH(a_crowd_of_addresses_does_not_push_out_who_waits),
+        WITH(what_costs_nothing_is_the_callers_to_say),
+        WITH(good_ones_are_remembered_until_many_others_came),
         WITH(a_network_is_one_source),
     };
 
