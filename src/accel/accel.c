@@ -114,6 +114,15 @@ accel_processes(struct accel *accel, const char *uuid,
 }
 
 int
+accel_census(struct accel *accel, const char *const *parts, size_t count,
+             struct accel_crew *crews, struct error *err)
+{
+    if (accel->ops->census == NULL)
+        return missing(accel, "list the processes on all cards", err);
+    return accel->ops->census(accel, parts, count, crews, err);
+}
+
+int
 accel_nodes(struct accel *accel, const char *uuid,
             struct accel_node nodes[ACCEL_NODES_MAX], size_t *count_out,
             struct error *err)

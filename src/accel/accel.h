@@ -113,6 +113,12 @@ struct accel_process {
     int32_t instance; /* of the slice that it is on; -1: none */
 };
 
+/* All that have one card or slice open. */
+struct accel_crew {
+    struct accel_process *list; /* room for ACCEL_PROCESSES_MAX */
+    size_t count;
+};
+
 /* A slice that is there, as the driver lists it. */
 struct accel_slice {
     char name[40];                /* "3g.40gb@4" */
@@ -212,6 +218,9 @@ struct accel_ops {
     int (*processes)(struct accel *accel, const char *part,
                      struct accel_process list[ACCEL_PROCESSES_MAX],
                      size_t *count_out, struct error *err);
+    /* The same for many parts in one look; NULL where that saves nothing. */
+    int (*census)(struct accel *accel, const char *const *parts, size_t count,
+                  struct accel_crew *crews, struct error *err);
     int (*nodes)(struct accel *accel, const char *part,
                  struct accel_node nodes[ACCEL_NODES_MAX], size_t *count_out,
                  struct error *err);
@@ -301,6 +310,10 @@ int accel_health(struct accel *accel, const char *uuid,
 int accel_processes(struct accel *accel, const char *uuid,
                     struct accel_process list[ACCEL_PROCESSES_MAX],
                     size_t *count_out, struct error *err);
+/* crews: one for each part, with room.  ERROR_UNSUPPORTED where each has to be
+ * asked alone. */
+int accel_census(struct accel *accel, const char *const *parts, size_t count,
+                 struct accel_crew *crews, struct error *err);
 int accel_nodes(struct accel *accel, const char *uuid,
                 struct accel_node nodes[ACCEL_NODES_MAX], size_t *count_out,
                 struct error *err);

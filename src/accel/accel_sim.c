@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
@@ -289,6 +290,7 @@ sim_close(struct accel *accel)
 
     if (sim == NULL)
         return;
+    (void)pthread_mutex_destroy(&sim->looking);
     free(sim->events);
     free(sim->source);
     free(sim->state_dir);
@@ -314,6 +316,7 @@ sim_open(struct accel *accel, const char *source, const char *state_dir,
     sim = memory_new(1, sizeof(*sim) +
                             json_array_size(list) * sizeof(sim->cards[0]));
     accel->state = sim;
+    (void)pthread_mutex_init(&sim->looking, NULL);
     sim->file_mib = 4;
     sim->source = memory_strdup(source);
     sim->state_dir = memory_strdup(state_dir);
@@ -425,10 +428,14 @@ sim_health(struct accel *accel, const char *uuid, struct accel_state *state_out,
 /* A card is its memory and that of all its slices; a slice is its own. */
 struct targets {
     const struct sim *sim;
-    struct scan_target list[GEOMETRY_SLICES_MAX + 1];
+    struct scan_target *list; /* owned */
     size_t count;
+    size_t owner;
+    bool there; /* a memory of this owner was seen */
 };
 
+/* What nobody has needs no look at every process: no driver owns the node's
+ * number, so it cannot be open without the memory. */
 static int
 add_target(void *context, const struct sim_part *part)
 {
@@ -437,14 +444,61 @@ add_target(void *context, const struct sim_part *part)
     struct stat file = { 0 };
 
     sim_memory_path(targets->sim, part, path);
-    if (lstat(path, &file) != 0 || targets->count > GEOMETRY_SLICES_MAX)
+    if (lstat(path, &file) != 0)
         return 0;
+    targets->there = true;
+    if (scan_is_unused(path))
+        return 0;
+    targets->list = memory_grow(targets->list, targets->count + 1,
+                                sizeof(*targets->list));
     targets->list[targets->count++] = (struct scan_target){
         .dev = file.st_dev,
         .ino = file.st_ino,
         .rdev = makedev(part->card->major, sim_minor(part)),
+        .owner = targets->owner,
     };
     return 0;
+}
+
+static int
+add_part(struct accel *accel, const char *text, struct targets *targets,
+         struct error *err)
+{
+    const struct sim *sim = accel->state;
+    struct sim_part part;
+
+    if (sim_part(accel, text, &part, err) != 0)
+        return -1;
+    targets->there = false;
+    (void)add_target(targets, &part);
+    if (part.profile == NULL)
+        (void)sim_each_slice(sim, part.card, add_target, targets);
+    if (!targets->there && part.profile == NULL &&
+        !sim_is_sliced(sim, part.card))
+        return error_set(err, ERROR_INTERNAL, "a card's memory is gone");
+    return 0;
+}
+
+static int
+sim_census(struct accel *accel, const char *const *parts, size_t count,
+           struct accel_crew *crews, struct error *err)
+{
+    struct sim *sim = accel->state;
+    struct targets targets = { .sim = sim };
+    int result = 0;
+
+    /* One look at a time: none sees what another has open to look. */
+    (void)pthread_mutex_lock(&sim->looking);
+    for (size_t i = 0; i < count && result == 0; i++) {
+        targets.owner = i;
+        crews[i].count = 0;
+        result = add_part(accel, parts[i], &targets, err);
+    }
+    if (result == 0)
+        result = scan_processes(targets.list, targets.count, crews, err);
+    (void)pthread_mutex_unlock(&sim->looking);
+    free(targets.list);
+    return result;
 }
 
 static int
@@ -452,19 +506,11 @@ sim_processes(struct accel *accel, const char *text,
               struct accel_process list[ACCEL_PROCESSES_MAX], size_t *count_out,
               struct error *err)
 {
-    const struct sim *sim = accel->state;
-    struct targets targets = { .sim = sim };
-    struct sim_part part;
+    struct accel_crew crew = { .list = list };
+    int result = sim_census(accel, &text, 1, &crew, err);
 
-    if (sim_part(accel, text, &part, err) != 0)
-        return -1;
-    (void)add_target(&targets, &part);
-    if (part.profile == NULL)
-        (void)sim_each_slice(sim, part.card, add_target, &targets);
-    if (targets.count == 0 && part.profile == NULL &&
-        !sim_is_sliced(sim, part.card))
-        return error_set(err, ERROR_INTERNAL, "a card's memory is gone");
-    return scan_processes(targets.list, targets.count, list, count_out, err);
+    *count_out = crew.count;
+    return result;
 }
 
 static int
@@ -619,6 +665,7 @@ const struct accel_ops accel_sim_ops = {
     .describe = sim_describe,
     .health = sim_health,
     .processes = sim_processes,
+    .census = sim_census,
     .nodes = sim_nodes,
     .settle = sim_settle,
     .reset = sim_reset,

@@ -3,6 +3,7 @@
 #define ACCEL_SIM_PRIVATE_H
 
 #include <jansson.h>
+#include <pthread.h>
 
 #include "accel/accel.h"
 #include "core/geometry.h"
@@ -34,6 +35,7 @@ struct sim {
     char node[64];
     int64_t file_mib;
     int64_t opened_ms;
+    pthread_mutex_t looking; /* for who has the cards */
     size_t event_count, told;
     struct sim_event *events; /* in the order of time */
     size_t count;

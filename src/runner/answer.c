@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/pidfd.h>
 #include <sys/stat.h>
@@ -28,6 +29,7 @@
 
 #define PATH_ROOM 320
 #define WAIT_STEP_MS 50
+#define EXITS_FRESH_MS 1000
 #define RUNNER_VERSION "0.1.0"
 
 typedef int answer_op(struct node *node, const struct runner_request *request,
@@ -313,12 +315,39 @@ answer_list(struct node *node, const struct runner_request *request,
     return 0;
 }
 
+/* Exit codes come as files into one directory: while that did not change, no
+ * instance has ended.  Its time is coarse, so a fresh one counts as news. */
+static bool
+has_exits(struct node *node)
+{
+    char path[PATH_ROOM];
+    struct stat file;
+    int64_t changed_ms;
+
+    (void)snprintf(path, sizeof(path), "%s/exits", node->policy->state_dir);
+    if (stat(path, &file) != 0)
+        return true;
+    changed_ms =
+        (int64_t)file.st_mtim.tv_sec * 1000 + file.st_mtim.tv_nsec / 1000000;
+    if (changed_ms == node->exits_ms &&
+        llabs(clock_wall_ms() - changed_ms) > EXITS_FRESH_MS)
+        return false;
+    node->exits_ms = changed_ms;
+    return true;
+}
+
 static void
 look_for_changes(struct node *node)
 {
-    for (struct instance *at = node->first; at != NULL; at = at->next)
-        if (!at->busy && instance_refresh(at, node->policy, node->mode, false))
+    bool exits = has_exits(node);
+
+    for (struct instance *at = node->first; at != NULL; at = at->next) {
+        if (at->busy)
+            node->exits_ms = 0; /* looked at when it is not */
+        else if ((exits || at->start.checkpoint_dir != NULL) &&
+                 instance_refresh(at, node->policy, node->mode, false))
             node->revision++;
+    }
 }
 
 static int

@@ -9,37 +9,44 @@
 #include "engine/part.h"
 #include "runner/node.h"
 
-/* Each process on the card with the instance whose group it is in. */
-static int
-processes_on(struct node *node, const char *uuid, json_t **out,
-             struct error *err)
+/* Each process with the instance whose group it is in. */
+static json_t *
+rows_of(struct node *node, const struct accel_crew *crew)
 {
-    struct accel_process list[ACCEL_PROCESSES_MAX];
-    json_t *rows;
+    json_t *rows = json_array();
     char top[16];
-    size_t count = 0;
 
-    if (accel_processes(&node->accel, uuid, list, &count, err) != 0)
-        return -1;
-    rows = json_array();
     (void)snprintf(top, sizeof(top), "/%.8s", node->policy->prefix);
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < crew->count; i++) {
+        const struct accel_process *process = &crew->list[i];
         char name[INSTANCE_NAME_MAX];
         const struct instance *owner;
-        json_t *text = json_string(list[i].name);
+        json_t *text = json_string(process->name);
 
-        cgroup_of(list[i].pid, top, name, sizeof(name));
+        cgroup_of(process->pid, top, name, sizeof(name));
         node_lock(node);
         owner = name[0] != '\0' ? node_find_name(node, name) : NULL;
         (void)json_array_append_new(
             rows,
-            json_pack("{s:i, s:o, s:s, s:I}", "pid", (int)list[i].pid, "name",
+            json_pack("{s:i, s:o, s:s, s:I}", "pid", (int)process->pid, "name",
                       text != NULL ? text : json_string("?"), "owner",
                       owner != NULL ? owner->id : "foreign", "incarnation",
                       (json_int_t)(owner != NULL ? owner->incarnation : 0)));
         node_unlock(node);
     }
-    *out = rows;
+    return rows;
+}
+
+static int
+processes_on(struct node *node, const char *uuid, json_t **out,
+             struct error *err)
+{
+    struct accel_process list[ACCEL_PROCESSES_MAX];
+    struct accel_crew crew = { .list = list };
+
+    if (accel_processes(&node->accel, uuid, list, &crew.count, err) != 0)
+        return -1;
+    *out = rows_of(node, &crew);
     return 0;
 }
 
@@ -79,14 +86,19 @@ links_of(const struct accel_card *card)
 /* Of a card that does not say how it is, nothing is assumed; one whose users
  * are not known is not known to be free. */
 static void
-state_of(struct node *node, const char *uuid, struct accel_state *state,
-         json_t **processes)
+state_of(struct node *node, const char *uuid, const struct accel_crew *crew,
+         struct accel_state *state, json_t **processes)
 {
     struct error err = { 0 };
 
-    if (accel_health(&node->accel, uuid, state, &err) == 0 &&
-        processes_on(node, uuid, processes, &err) == 0)
-        return;
+    if (accel_health(&node->accel, uuid, state, &err) == 0) {
+        if (crew != NULL) {
+            *processes = rows_of(node, crew);
+            return;
+        }
+        if (processes_on(node, uuid, processes, &err) == 0)
+            return;
+    }
     *processes = json_array();
     if (state->health == ACCEL_FAILED || state->health == ACCEL_UNKNOWN)
         return;
@@ -95,12 +107,13 @@ state_of(struct node *node, const char *uuid, struct accel_state *state,
 }
 
 static json_t *
-card_row(struct node *node, const struct accel_card *card)
+card_row(struct node *node, const struct accel_card *card,
+         const struct accel_crew *crew)
 {
     struct accel_state state = { .health = ACCEL_HEALTHY };
     json_t *processes = NULL;
 
-    state_of(node, card->uuid, &state, &processes);
+    state_of(node, card->uuid, crew, &state, &processes);
     return json_pack(
         "{s:s, s:s, s:s, s:I, s:i, s:s, s:i, s:i, s:s, s:s, s:s, s:s, s:s, "
         "s:s, s:s, s:b, s:o, s:o, s:o}",
@@ -133,6 +146,27 @@ add_layout(struct node *node, const char *uuid, json_t *row)
     free(view);
 }
 
+/* Who is on all of them, when one look tells; else NULL, and each is asked. */
+static struct accel_crew *
+crews_of(struct node *node, struct arena *arena,
+         const struct accel_card *cards, size_t count)
+{
+    struct accel_crew *crews = arena_alloc(arena, (count + 1) * sizeof(*crews));
+    const char **uuids = arena_alloc(arena, (count + 1) * sizeof(*uuids));
+    struct error ignored;
+
+    if (node->accel.ops->census == NULL)
+        return NULL;
+    for (size_t i = 0; i < count; i++) {
+        uuids[i] = cards[i].uuid;
+        crews[i].list = arena_alloc(arena, ACCEL_PROCESSES_MAX *
+                                               sizeof(*crews[i].list));
+    }
+    return accel_census(&node->accel, uuids, count, crews, &ignored) == 0
+               ? crews
+               : NULL;
+}
+
 /* Each card alone: one that has never said what it is is not known yet, and
  * hides no other. */
 int
@@ -141,6 +175,7 @@ card_list(struct node *node, json_t **out, struct error *err)
     scoped_arena arena = arena_new();
     const char *const *uuids = NULL;
     struct accel_card *cards;
+    struct accel_crew *crews;
     size_t count = 0;
     size_t known = 0;
     json_t *rows;
@@ -156,9 +191,11 @@ card_list(struct node *node, json_t **out, struct error *err)
     }
     if (!node->accel.ops->simulated)
         accel_islands(cards, known);
+    crews = crews_of(node, arena, cards, known);
     rows = json_array();
     for (size_t i = 0; i < known; i++) {
-        json_t *row = card_row(node, &cards[i]);
+        json_t *row = card_row(node, &cards[i],
+                               crews != NULL ? &crews[i] : NULL);
 
         add_layout(node, cards[i].uuid, row);
         (void)json_array_append_new(rows, row);

@@ -39,6 +39,7 @@ struct node {
     pthread_cond_t changed;
     int64_t revision; /* counts what waiting callers want to know */
     bool stopping;    /* waits end at once */
+    int64_t exits_ms; /* when exit codes came last, as far as was looked */
     struct instance *first;
     char scrubbing[ACCEL_PART_MAX]; /* the part being scrubbed, or "" */
     char runtime[64], monitor[64];    /* versions */

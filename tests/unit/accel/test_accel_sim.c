@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "accel/accel.h"
 
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -9,10 +10,12 @@
 #include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
+#include "accel/scan.h"
 #include "base/file.h"
 
 static char home[] = "/tmp/bulkhead-sim.XXXXXX";
@@ -276,6 +279,83 @@ a_process_is_on_the_card_while_its_memory_is_open_or_mapped(void **state)
 }
 
 static void
+one_look_tells_who_is_on_which_card(void **state)
+{
+    static const char *const uuids[] = { "SIM-1", "SIM-2" };
+    struct accel accel = open_two();
+    struct accel_process first[ACCEL_PROCESSES_MAX];
+    struct accel_process second[ACCEL_PROCESSES_MAX];
+    struct accel_crew crews[2] = { { .list = first }, { .list = second } };
+    struct error err = { 0 };
+    int one = open_memory("SIM-2");
+    int two = open_memory("SIM-2");
+
+    (void)state;
+    assert_int_equal(accel_census(&accel, uuids, 2, crews, &err), 0);
+    assert_int_equal(crews[0].count, 0);
+    assert_int_equal(crews[1].count, 1); /* once, however often it has it */
+    assert_int_equal(second[0].pid, getpid());
+    (void)close(one);
+    (void)close(two);
+    one = open_memory("SIM-1");
+    assert_int_equal(accel_census(&accel, uuids, 2, crews, &err), 0);
+    assert_int_equal(crews[0].count, 1);
+    assert_int_equal(crews[1].count, 0);
+    (void)close(one);
+    accel_close(&accel);
+}
+
+static void
+a_file_is_unused_only_while_nobody_has_it(void **state)
+{
+    struct accel accel = open_two();
+    char path[512];
+    int fd;
+    void *map;
+
+    (void)state;
+    (void)snprintf(path, sizeof(path), "%s/%s/memory", cards, "SIM-1");
+    assert_true(scan_is_unused(path));
+    fd = open_memory("SIM-1");
+    assert_false(scan_is_unused(path));
+    map = mmap(NULL, 4096, PROT_READ, MAP_PRIVATE, fd, 0);
+    (void)close(fd);
+    assert_false(scan_is_unused(path));
+    (void)munmap(map, 4096);
+    assert_true(scan_is_unused(path));
+    fd = open(path, O_RDONLY);
+    assert_false(scan_is_unused(path));
+    (void)close(fd);
+    assert_false(scan_is_unused("/nonexistent/memory"));
+    accel_close(&accel);
+}
+
+/* A child that has the file only until it becomes its program is none. */
+static void
+a_child_that_only_began_is_not_on_the_card(void **state)
+{
+    struct accel accel = open_two();
+    int fd = open_memory("SIM-1");
+    int gate[2];
+    pid_t child;
+    char byte = 0;
+
+    (void)state;
+    assert_int_equal(pipe(gate), 0);
+    child = fork();
+    if (child == 0) {
+        (void)!read(gate[0], &byte, 1);
+        _exit(0);
+    }
+    assert_int_equal(count_on(&accel, "SIM-1"), 1); /* this process alone */
+    (void)close(fd);
+    assert_int_equal(count_on(&accel, "SIM-1"), 0);
+    assert_int_equal(write(gate[1], &byte, 1), 1);
+    assert_int_equal(waitpid(child, NULL, 0), child);
+    accel_close(&accel);
+}
+
+static void
 a_scrub_leaves_nothing_and_waits_for_nobody(void **state)
 {
     struct accel accel = open_two();
@@ -360,6 +440,9 @@ main(void)
         cmocka_unit_test(a_card_that_leaves_the_estate_has_failed),
         cmocka_unit_test(
             a_process_is_on_the_card_while_its_memory_is_open_or_mapped),
+        cmocka_unit_test(one_look_tells_who_is_on_which_card),
+        cmocka_unit_test(a_file_is_unused_only_while_nobody_has_it),
+        cmocka_unit_test(a_child_that_only_began_is_not_on_the_card),
         cmocka_unit_test(a_scrub_leaves_nothing_and_waits_for_nobody),
         cmocka_unit_test(what_a_backend_lacks_is_named_not_a_crash),
         cmocka_unit_test(estates_that_cannot_be_are_refused),
