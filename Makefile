@@ -17,6 +17,7 @@
 # make bench-access    a decision with 800,000 grants (release build)
 # make bench-sched    the scheduler on a large estate (release build)
 # make bench-start     what the runner adds to conmon and crun alone
+# make bench-agent     what agent and runner cost while 64 slices run
 # make gpu-check       what this machine's own cards say; else skipped
 # make test-cards      vendors' libraries, simulated cards, handover
 # make soak            an hour of mixed load (SOAK_SECONDS)
@@ -202,8 +203,10 @@ endif
 ifeq ($(BUILD),release)
 bench-start: all $(OUT)/bench/start
 	@bench/start.sh
+bench-agent: all
+	@bench/agent.sh
 else
-bench-start:
+bench-start bench-agent:
 	@$(MAKE) BUILD=release OUT=build/release $@
 endif
 # What the libraries of this machine say about its cards; without any: skipped.
@@ -309,7 +312,7 @@ clean:
 	rm -rf build
 
 .SECONDARY:
-.PHONY: all gpu-check test-cards tests bench $(BENCHES) bench-start soak test test-audit test-contract test-unit test-stories hostile test-hostile test-tsan fuzz test-fuzz lint clean \
+.PHONY: all gpu-check test-cards tests bench $(BENCHES) bench-start bench-agent soak test test-audit test-contract test-unit test-stories hostile test-hostile test-tsan fuzz test-fuzz lint clean \
         test-disk test-crash soak-crash test-mutants test-simulate \
         soak-simulate test-simulate-mutants test-routes test-twoworlds \
         test-twoworlds-mutants test-access test-access-mutants

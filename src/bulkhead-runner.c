@@ -11,6 +11,7 @@
 #include <fcntl.h>
 #include <getopt.h>
 #include <inttypes.h>
+#include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -206,6 +207,10 @@ main(int argc, char **argv)
 
     if (argc == 2 && strcmp(argv[1], "--unpack") == 0)
         return unpack_main();
+    /* Short threads would keep what each needed once. */
+    (void)mallopt(M_ARENA_MAX, 1);
+    (void)mallopt(M_TRIM_THRESHOLD, 64 * 1024);
+    (void)mallopt(M_MMAP_THRESHOLD, 64 * 1024);
     status = parse_options(argc, argv, &options);
     if (status != 0)
         return status - 1;

@@ -2,6 +2,7 @@
 #include "runner/start.h"
 
 #include <inttypes.h>
+#include <malloc.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <string.h>
@@ -248,8 +249,7 @@ static int
 check_foreign(struct node *node, const struct instance *instance,
               struct error *err)
 {
-    struct accel_process *list =
-        arena_alloc(instance->arena, ACCEL_PROCESSES_MAX * sizeof(*list));
+    struct accel_process list[ACCEL_PROCESSES_MAX];
     char top[16];
 
     (void)snprintf(top, sizeof(top), "/%.8s", node->policy->prefix);
@@ -449,8 +449,13 @@ start_instance(struct node *node, const struct runner_request *request,
     if (repeat == REPEAT_NO)
         reserved = reserve(node, instance, err);
     node_unlock(node);
-    if (reserved == 0)
-        return run(node, instance, record_out, err);
+    if (reserved == 0) {
+        int result = run(node, instance, record_out, err);
+
+        /* What a start needed for a moment lies between what stays. */
+        (void)malloc_trim(0);
+        return result;
+    }
     instance_free(instance);
     return repeat == REPEAT_SAME ? 0 : -1;
 }
