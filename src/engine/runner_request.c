@@ -11,6 +11,7 @@
 #include "engine/runner_check.h"
 
 #define TIME_MAX INT64_C(253402300799999) /* end of year 9999 */
+#define CAP_MAX INT64_C(1000000000000)
 #define ARGV_BYTES_MAX ((size_t)96 * 1024)
 
 /* Which fields an operation has, besides protocol and op. */
@@ -26,7 +27,9 @@ enum {
     HAS_VOLUME = 256,
     HAS_SIZE = 512,
     HAS_UUID = 1024,
-    HAS_GANG = 2048
+    HAS_GANG = 2048,
+    HAS_CAP = 4096,
+    HAS_CARDS = 8192
 };
 
 static const struct {
@@ -41,6 +44,8 @@ static const struct {
     [RUNNER_SIGNAL] = { "signal", HAS_INSTANCE | HAS_SIGNAL },
     [RUNNER_NOTICE] = { "notice", HAS_INSTANCE | HAS_NOTICE },
     [RUNNER_GANG] = { "gang", HAS_INSTANCE | HAS_GANG },
+    [RUNNER_CAP] = { "cap", HAS_INSTANCE | HAS_CAP },
+    [RUNNER_SAMPLES] = { "samples", HAS_CARDS },
     [RUNNER_KILL] = { "kill", HAS_INSTANCE },
     [RUNNER_REMOVE] = { "remove", HAS_INSTANCE },
     [RUNNER_LIST] = { "list", MAY_INSTANCE },
@@ -68,6 +73,8 @@ static const struct {
     { HAS_SIZE, { "tenant", "size_mib" } },
     { HAS_UUID, { "uuid" } },
     { HAS_GANG, { "gang" } },
+    { HAS_CAP, { "cpu_milli", "io_kib", "network_kib" } },
+    { HAS_CARDS, { "cards" } },
 };
 
 static const char *const start_keys[] = {
@@ -600,6 +607,17 @@ read_more_fields(const json_t *object, unsigned fields,
         return -1;
     if ((fields & HAS_GANG) != 0 &&
         gang_read(json_object_get(object, "gang"), &out->gang, err) != 0)
+        return -1;
+    if ((fields & HAS_CAP) != 0 &&
+        (json_int(object, "cpu_milli", true, 0, CAP_MAX, &out->cap.cpu_milli,
+                  err) != 0 ||
+         json_int(object, "io_kib", true, 0, CAP_MAX, &out->cap.io_kib, err) !=
+             0 ||
+         json_int(object, "network_kib", true, 0, CAP_MAX,
+                  &out->cap.network_kib, err) != 0))
+        return -1;
+    if ((fields & HAS_CARDS) != 0 &&
+        json_bool(object, "cards", true, &out->cards, err) != 0)
         return -1;
     if ((fields & HAS_LOG) != 0 &&
         (json_int(object, "offset", true, 0, INT64_MAX, &out->offset, err) !=

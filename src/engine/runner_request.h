@@ -151,9 +151,27 @@
  *   "exit_code": null | 0..255,      128 + signal when a signal ended it
  *   "oom": bool, "oom_kills",        read before the cgroup goes away
  *   "cpu_us", "memory_bytes", "memory_peak_bytes", "processes",
+ *   "cap": {"cpu_milli", "io_kib", "network_kib"},      0: none
  *   "notice": null | {"reason", "deadline_ms"},
  *   "checkpoint": null | {"step", "time_ms"}}  the last rename of
  *        checkpoint.json into checkpoint_dir seen in this incarnation
+ *
+ * ---- {"op": "cap", "instance", "incarnation", "cpu_milli", "io_kib",
+ *       "network_kib"}
+ *   What it may use at most from now on, though it was started with more:
+ *   CPU, and KiB a second of each disk and of the network, each way.  0: as it
+ *   was started.  Below what the policy leaves everybody: `quota`.  -> record
+ * ---- {"op": "samples", "cards": bool}
+ *   Counters of all that runs, since each began, but those of cards: now.
+ *   cards: also what the vendors' lists of processes say, which takes longer.
+ *   -> {"time_ms": of a clock that is never set,
+ *       "instances": [{"instance", "incarnation", "cpu_us",
+ *       "wait_us": its tasks could run and did not, "throttled_us",
+ *       "periods", "throttled": of the CPU quota, "read_bytes",
+ *       "written_bytes", "reads", "writes": disks, "received_bytes",
+ *       "sent_bytes": network, "memory_bytes", "card_permille", "card_mib":
+ *       -1 not known}],
+ *       "throttled_cards": [{"uuid", "reasons": the vendor's bits}]}
  *
  * ---- {"op": "log", "instance", "incarnation", "offset": N, "max": 1..262144}
  *   -> {"bytes": base64, "next": offset for the next call, "complete": bool,
@@ -213,6 +231,8 @@ enum runner_op {
     RUNNER_SIGNAL,
     RUNNER_NOTICE,
     RUNNER_GANG,
+    RUNNER_CAP,
+    RUNNER_SAMPLES,
     RUNNER_KILL,
     RUNNER_REMOVE,
     RUNNER_LIST,
@@ -229,6 +249,13 @@ enum runner_op {
 struct runner_image {
     const char *name;
     const char *digest; /* "sha256:" and 64 hexadecimal digits */
+};
+
+/* A second; 0: as it was started. */
+struct runner_cap {
+    int64_t cpu_milli;
+    int64_t io_kib;
+    int64_t network_kib;
 };
 
 struct runner_mount {
@@ -284,6 +311,8 @@ struct runner_request {
     int64_t size_mib;
     const char *uuid;
     struct gang gang;
+    struct runner_cap cap;
+    bool cards; /* samples */
     struct runner_image image; /* image_prepare */
     struct runner_start start;
 };

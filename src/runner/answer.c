@@ -19,9 +19,11 @@
 #include "base/json.h"
 #include "engine/runner_message.h"
 #include "engine/runner_request.h"
+#include "runner/cap.h"
 #include "runner/card.h"
 #include "runner/logfile.h"
 #include "runner/node.h"
+#include "runner/sample.h"
 #include "runner/start.h"
 #include "runner/stop.h"
 #include "runner/volume.h"
@@ -537,6 +539,58 @@ answer_release_check(struct node *node, const struct runner_request *request,
                               out, err);
 }
 
+/* Journal first: a runner that dies in between sets it when it begins. */
+static int
+change_cap(struct node *node, struct instance *instance,
+           const struct runner_cap *cap, struct error *err)
+{
+    if (instance->phase != INSTANCE_RUNNING)
+        return error_set(err, ERROR_CONFLICT, "the instance has ended");
+    if (memcmp(&instance->cap, cap, sizeof(*cap)) == 0 &&
+        !instance->cap_open)
+        return 0;
+    node_lock(node);
+    instance->cap = *cap;
+    instance->capped = instance->cap_open = true;
+    node->revision++;
+    node_unlock(node);
+    if (instance_save(instance, err) != 0)
+        return -1;
+    CRASH_POINT("runner.capping");
+    if (cap_apply(node, instance, err) != 0)
+        return -1;
+    instance->cap_open = false;
+    return 0;
+}
+
+static int
+answer_cap(struct node *node, const struct runner_request *request,
+           json_t *asked, json_t **out, struct error *err)
+{
+    struct instance *instance;
+    int result;
+
+    (void)asked;
+    if (cap_check(node->policy, &request->cap, err) != 0)
+        return -1;
+    instance = node_claim(node, request->instance, request->incarnation, err);
+    if (instance == NULL)
+        return -1;
+    result = change_cap(node, instance, &request->cap, err);
+    if (result == 0)
+        *out = record_now(node, instance);
+    node_release(node, instance);
+    return result;
+}
+
+static int
+answer_samples(struct node *node, const struct runner_request *request,
+               json_t *asked, json_t **out, struct error *err)
+{
+    (void)asked;
+    return sample_all(node, request->cards, out, err);
+}
+
 static answer_op *const answers[RUNNER_OP_COUNT] = {
     [RUNNER_NODE] = answer_node,
     [RUNNER_CARDS] = answer_cards,
@@ -546,6 +600,8 @@ static answer_op *const answers[RUNNER_OP_COUNT] = {
     [RUNNER_SIGNAL] = answer_signal,
     [RUNNER_NOTICE] = answer_notice,
     [RUNNER_GANG] = answer_gang,
+    [RUNNER_CAP] = answer_cap,
+    [RUNNER_SAMPLES] = answer_samples,
     [RUNNER_KILL] = answer_kill,
     [RUNNER_REMOVE] = answer_remove,
     [RUNNER_LIST] = answer_list,

@@ -145,6 +145,18 @@ add_usage(const struct instance *instance, json_t *record)
                               json_integer(usage->processes));
 }
 
+static void
+add_cap(const struct instance *instance, json_t *record)
+{
+    const struct runner_cap *cap = &instance->cap;
+
+    (void)json_object_set_new(
+        record, "cap",
+        json_pack("{s:I, s:I, s:I}", "cpu_milli", (json_int_t)cap->cpu_milli,
+                  "io_kib", (json_int_t)cap->io_kib, "network_kib",
+                  (json_int_t)cap->network_kib));
+}
+
 json_t *
 instance_record(const struct instance *instance)
 {
@@ -166,6 +178,7 @@ instance_record(const struct instance *instance)
 
     add_network(instance, record);
     add_usage(instance, record);
+    add_cap(instance, record);
     add_events(instance, record);
     return record;
 }
@@ -183,11 +196,12 @@ journal_of(const struct instance *instance)
     const struct instance_checkpoint *mark = &instance->checkpoint;
 
     return json_pack(
-        "{s:o, s:o, s:O, s:s, s:I, s:I, s:I}", "record",
+        "{s:o, s:o, s:O, s:s, s:I, s:I, s:I, s:b}", "record",
         instance_record(instance), "gang", gang_of(instance), "request",
         instance->request, "boot_id", clock_boot_id(),
         "address_index", (json_int_t)instance->port.address, "marker_inode",
-        (json_int_t)mark->inode, "marker_born_ns", (json_int_t)mark->born_ns);
+        (json_int_t)mark->inode, "marker_born_ns", (json_int_t)mark->born_ns,
+        "capped", instance->capped);
 }
 
 /* Not synced: after a power cut there is no container either, and what a kill
@@ -255,6 +269,7 @@ restore(struct instance *instance, const json_t *journal, const json_t *record)
     const json_t *code = json_object_get(record, "exit_code");
     const json_t *notice = json_object_get(record, "notice");
     const json_t *mark = json_object_get(record, "checkpoint");
+    const json_t *cap = json_object_get(record, "cap");
     struct error ignored;
     char phase[16];
 
@@ -268,6 +283,12 @@ restore(struct instance *instance, const json_t *journal, const json_t *record)
     if (json_is_object(json_object_get(journal, "gang")))
         (void)gang_read(json_object_get(journal, "gang"), &instance->gang,
                         &ignored);
+    instance->cap = (struct runner_cap){
+        .cpu_milli = number(cap, "cpu_milli"),
+        .io_kib = number(cap, "io_kib"),
+        .network_kib = number(cap, "network_kib"),
+    };
+    instance->capped = json_is_true(json_object_get(journal, "capped"));
     instance->pid = (pid_t)number(record, "pid");
     instance->uid_base = number(record, "uid_base");
     instance->started_ms = number(record, "started_ms");

@@ -63,6 +63,9 @@ struct instance {
     char notice[RUNNER_LABEL_MAX + 1];
     int64_t notice_deadline_ms; /* 0: none */
     struct gang gang; /* that it was told last */
+    struct runner_cap cap;
+    bool capped;   /* it was, in this incarnation */
+    bool cap_open; /* the last change did not reach the kernel */
     struct instance_checkpoint checkpoint;
     const struct image *image; /* while it is being started */
     int64_t lost_ms; /* since when neither process nor monitor is there */

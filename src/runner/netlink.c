@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <linux/if_addr.h>
 #include <linux/if_link.h>
+#include <linux/pkt_sched.h>
 #include <linux/rtnetlink.h>
 #include <linux/veth.h>
 #include <net/if.h>
@@ -201,28 +202,121 @@ netlink_add_bridge(int fd, const char *name, struct error *err)
     return settle(code == -EEXIST ? 0 : code, "make a bridge", err);
 }
 
-int
-netlink_index(int fd, const char *name)
+/* What the kernel says about a link. */
+struct link_answer {
+    struct nlmsghdr head;
+    struct ifinfomsg link;
+    char rest[8192];
+};
+
+static bool
+get_link(int fd, const char *name, struct link_answer *answer)
 {
     struct ifinfomsg link = { .ifi_family = AF_UNSPEC };
     struct message message;
-    struct {
-        struct nlmsghdr head;
-        struct ifinfomsg link;
-        char rest[8192];
-    } answer;
     ssize_t got;
 
     begin(&message, RTM_GETLINK, 0, &link, sizeof(link));
     message.head.nlmsg_flags = NLM_F_REQUEST;
     add_text(&message, IFLA_IFNAME, name);
     if (send(fd, message.bytes, message.head.nlmsg_len, 0) < 0)
-        return 0;
-    got = recv(fd, &answer, sizeof(answer), 0);
-    if (got < (ssize_t)NLMSG_LENGTH(sizeof(answer.link)) ||
-        answer.head.nlmsg_type != RTM_NEWLINK)
-        return 0;
-    return answer.link.ifi_index;
+        return false;
+    got = recv(fd, answer, sizeof(*answer), 0);
+    return got >= (ssize_t)NLMSG_LENGTH(sizeof(answer->link)) &&
+           answer->head.nlmsg_type == RTM_NEWLINK &&
+           (size_t)got >= answer->head.nlmsg_len;
+}
+
+int
+netlink_index(int fd, const char *name)
+{
+    struct link_answer answer;
+
+    return get_link(fd, name, &answer) ? answer.link.ifi_index : 0;
+}
+
+void
+netlink_count(int fd, const char *name, int64_t *received_out,
+              int64_t *sent_out)
+{
+    struct link_answer answer;
+    const char *end;
+
+    *received_out = *sent_out = 0;
+    if (!get_link(fd, name, &answer))
+        return;
+    end = (const char *)&answer + answer.head.nlmsg_len;
+    for (const char *at = (const char *)IFLA_RTA(&answer.link);
+         at + sizeof(struct rtattr) <= end;) {
+        struct rtattr attribute;
+        struct rtnl_link_stats64 stats = { 0 };
+        size_t size;
+
+        memcpy(&attribute, at, sizeof(attribute));
+        if (attribute.rta_len < sizeof(attribute) ||
+            at + attribute.rta_len > end)
+            return;
+        size = attribute.rta_len - RTA_LENGTH(0);
+        if (attribute.rta_type == IFLA_STATS64) {
+            memcpy(&stats, at + RTA_LENGTH(0),
+                   size < sizeof(stats) ? size : sizeof(stats));
+            *received_out = (int64_t)stats.rx_bytes;
+            *sent_out = (int64_t)stats.tx_bytes;
+        }
+        at += RTA_ALIGN(attribute.rta_len);
+    }
+}
+
+static int
+drop_limit(int fd, int index, struct error *err)
+{
+    struct tcmsg fixed = { .tcm_family = AF_UNSPEC,
+                           .tcm_ifindex = index,
+                           .tcm_parent = TC_H_ROOT };
+    struct message message;
+    int code;
+
+    begin(&message, RTM_DELQDISC, 0, &fixed, sizeof(fixed));
+    code = talk(fd, &message);
+    /* There was none. */
+    return settle(code == -ENOENT || code == -EINVAL ? 0 : code,
+                  "lift a limit", err);
+}
+
+/* A token bucket that holds a hundredth of a second, and 64 KiB at least: a
+ * large segment is cut by the kernel, not lost. */
+int
+netlink_limit(int fd, const char *name, int64_t bytes, struct error *err)
+{
+    int index = netlink_index(fd, name);
+    struct tcmsg fixed = { .tcm_family = AF_UNSPEC,
+                           .tcm_ifindex = index,
+                           .tcm_handle = 0x10000,
+                           .tcm_parent = TC_H_ROOT };
+    uint32_t burst = bytes > 6553600 ? (uint32_t)(bytes / 100) : 65536;
+    struct tc_tbf_qopt options = { .limit = burst * 4 };
+    uint64_t rate = (uint64_t)bytes;
+    struct message message;
+    struct rtattr *nest;
+
+    if (index == 0)
+        return error_set(err, ERROR_INTERNAL, "network: a link is gone");
+    if (bytes == 0)
+        return drop_limit(fd, index, err);
+    if (bytes > INT64_C(100000000000))
+        return error_set(err, ERROR_INVALID, "network: no link is as fast");
+    options.rate.linklayer = TC_LINKLAYER_ETHERNET;
+    options.rate.rate = rate > UINT32_MAX ? UINT32_MAX : (uint32_t)rate;
+    begin(&message, RTM_NEWQDISC, NLM_F_CREATE | NLM_F_REPLACE, &fixed,
+          sizeof(fixed));
+    add_text(&message, TCA_KIND, "tbf");
+    nest = open_nest(&message, TCA_OPTIONS);
+    (void)add(&message, TCA_TBF_PARMS, &options, sizeof(options));
+    (void)add(&message, TCA_TBF_BURST, &burst, sizeof(burst));
+    if (rate > UINT32_MAX)
+        (void)add(&message, TCA_TBF_RATE64, &rate, sizeof(rate));
+    close_nest(&message, nest);
+    return settle(talk(fd, &message), "limit a link", err);
 }
 
 int

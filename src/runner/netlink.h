@@ -36,6 +36,11 @@ int netlink_add_address(int fd, const char *name, int family,
                         const void *address, int prefix, struct error *err);
 /* Missing links are no error. */
 int netlink_delete(int fd, const char *name, struct error *err);
+/* At most that many bytes a second leave through the link; 0: no bound. */
+int netlink_limit(int fd, const char *name, int64_t bytes, struct error *err);
+/* Bytes that came in and went out through it; 0 for one that is not there. */
+void netlink_count(int fd, const char *name, int64_t *received_out,
+                   int64_t *sent_out);
 /* The index of a link, 0 when there is none. */
 int netlink_index(int fd, const char *name);
 

@@ -642,6 +642,50 @@ network_join(struct network *network, struct network_port port,
     return result;
 }
 
+int
+network_limit(struct network *network, struct network_port port,
+              const char *name, int64_t bytes, struct error *err)
+{
+    char path[NETWORK_PATH_MAX];
+    char link[NAME_MAX_LINK];
+    scoped_fd netns_fd = -1;
+    scoped_fd inside = -1;
+    int result;
+
+    place_of(network->policy, name, path);
+    netns_fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (netns_fd < 0)
+        return error_set(err, ERROR_INTERNAL, "open a network: %s",
+                         strerror(errno));
+    inside = netlink_open(netns_fd, err);
+    if (inside < 0 || netlink_limit(inside, "eth0", bytes, err) != 0)
+        return -1;
+    link_of(port, link);
+    (void)pthread_mutex_lock(&network->lock);
+    result = netlink_limit(network->link_fd, link, bytes, err);
+    (void)pthread_mutex_unlock(&network->lock);
+    return result;
+}
+
+int
+network_watch(const struct network *network)
+{
+    struct error ignored;
+
+    return netlink_open(network->router_fd, &ignored);
+}
+
+/* The router's end receives what the instance sends. */
+void
+network_count(int watch_fd, struct network_port port, int64_t *received_out,
+              int64_t *sent_out)
+{
+    char link[NAME_MAX_LINK];
+
+    link_of(port, link);
+    netlink_count(watch_fd, link, sent_out, received_out);
+}
+
 /* The tenant's bridge goes with its last port. */
 static int
 drop_bridge(const struct network *network, struct network_port port,

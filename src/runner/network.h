@@ -73,6 +73,16 @@ int network_join(struct network *network, struct network_port port,
 int network_leave(struct network *network, struct network_port port,
                   const char *name, struct error *err);
 
+/* At most that many bytes a second each way; 0: no bound.  name: that of its
+ * namespace.  It ends with the link. */
+int network_limit(struct network *network, struct network_port port,
+                  const char *name, int64_t bytes, struct error *err);
+/* For counting, which waits for nobody: a socket, or -1; the caller closes
+ * it.  What an instance has received and sent so far. */
+int network_watch(const struct network *network);
+void network_count(int watch_fd, struct network_port port,
+                   int64_t *received_out, int64_t *sent_out);
+
 /* The changes for one port that comes or goes; for tests too. */
 void network_port_rules(const char *prefix, struct network_port port, bool add,
                         struct buffer *out);

@@ -16,6 +16,7 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "engine/part.h"
+#include "runner/cap.h"
 #include "runner/machine.h"
 #include "runner/process.h"
 #include "runner/remove.h"
@@ -440,6 +441,7 @@ node_open(struct node *node, const struct policy *given, struct error *err)
         return -1;
     undo_half_made(node);
     partition_resume(node->partition, tell_resumed, NULL);
+    cap_adopt(node);
     return 0;
 }
 

@@ -35,6 +35,9 @@ static const char *const policy_keys[] = { "version",
                                            "volume_mib_max",
                                            "image_mib_max",
                                            "log_mib_max",
+                                           "cap_cpu_milli_min",
+                                           "cap_io_kib_min",
+                                           "cap_network_kib_min",
                                            "writable_root",
                                            "image_entries_max",
                                            "images",
@@ -151,6 +154,9 @@ read_limits(const json_t *object, struct policy *out, struct error *err)
         { "image_mib_max", &out->image_mib_max },
         { "image_entries_max", &out->image_entries_max },
         { "log_mib_max", &out->log_mib_max },
+        { "cap_cpu_milli_min", &out->cap_cpu_milli_min },
+        { "cap_io_kib_min", &out->cap_io_kib_min },
+        { "cap_network_kib_min", &out->cap_network_kib_min },
     };
 
     for (size_t i = 0; i < sizeof(limits) / sizeof(limits[0]); i++)
@@ -203,6 +209,9 @@ policy_parse(struct arena *arena, const char *bytes, size_t size,
         .image_mib_max = 65536,
         .image_entries_max = 1000000,
         .log_mib_max = 1024,
+        .cap_cpu_milli_min = 50,
+        .cap_io_kib_min = 1024,
+        .cap_network_kib_min = 128,
     };
     scoped_json object = json_read(bytes, size, err);
     int64_t version = 0;

@@ -35,6 +35,9 @@
  *                             unpacking child runs with them
  *  "cpu_milli_max", "memory_mib_max", "pids_max", "instances_max",
  *  "volume_mib_max", "image_mib_max", "image_entries_max", "log_mib_max",
+ *  "cap_cpu_milli_min", "cap_io_kib_min", "cap_network_kib_min",
+ *                             what an instance that disturbs others is left
+ *                             at least (a second)
  *  "writable_root": bool,     may a start ask for it
  *  "images": ["sha256:..."]}  when present, only these digests
  *
@@ -58,6 +61,7 @@ struct policy {
     int64_t disk_uid_base;
     int64_t cpu_milli_max, memory_mib_max, pids_max, instances_max;
     int64_t volume_mib_max, image_mib_max, image_entries_max, log_mib_max;
+    int64_t cap_cpu_milli_min, cap_io_kib_min, cap_network_kib_min;
     bool writable_root;
     size_t image_count; /* 0: any digest */
     const char *const *images;

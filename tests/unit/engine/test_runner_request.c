@@ -243,11 +243,49 @@ every_operation_has_its_name(void **state)
         assert_true(strlen(runner_request_op_text((enum runner_op)i)) > 0);
 }
 
+static void
+a_cap_says_all_of_what_may_be_used(void **state)
+{
+    scoped_arena arena = arena_new();
+    struct error err = { 0 };
+    struct runner_request request;
+
+    (void)state;
+#define CAP "{\"protocol\":1,\"op\":\"cap\",\"instance\":\"in_a\","
+    assert_int_equal(parse(arena,
+                           CAP "\"incarnation\":3,\"cpu_milli\":100,"
+                               "\"io_kib\":0,\"network_kib\":7}",
+                           &request, &err),
+                     0);
+    assert_int_equal(request.op, RUNNER_CAP);
+    assert_int_equal(request.cap.cpu_milli, 100);
+    assert_int_equal(request.cap.io_kib, 0);
+    assert_int_equal(request.cap.network_kib, 7);
+    assert_int_equal(parse(arena,
+                           CAP "\"incarnation\":3,\"cpu_milli\":100,"
+                               "\"io_kib\":0}",
+                           &request, &err),
+                     -1);
+    assert_int_equal(parse(arena,
+                           CAP "\"incarnation\":3,\"cpu_milli\":-1,"
+                               "\"io_kib\":0,\"network_kib\":0}",
+                           &request, &err),
+                     -1);
+    assert_int_equal(parse(arena,
+                           CAP "\"incarnation\":3,\"cpu_milli\":1,"
+                               "\"io_kib\":0,\"network_kib\":0,"
+                               "\"path\":\"/sys\"}",
+                           &request, &err),
+                     -1);
+#undef CAP
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_full_start_is_read_field_by_field),
+        cmocka_unit_test(a_cap_says_all_of_what_may_be_used),
         cmocka_unit_test(what_a_start_leaves_out_has_safe_defaults),
         cmocka_unit_test(hostile_additions_to_a_start_are_refused),
         cmocka_unit_test(requests_that_are_not_requests_are_refused),
