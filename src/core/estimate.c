@@ -156,6 +156,7 @@ waits_for_work(const struct workload *workload)
     case REASON_NODE:
     case REASON_HANDOVER:
     case REASON_RECLAIMING:
+    case REASON_AT_RISK:
         return true;
     case REASON_NONE:
     case REASON_NOT_EVALUATED:

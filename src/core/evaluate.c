@@ -514,6 +514,11 @@ say_wait(struct look *look, struct verdict *verdict)
                     verdict);
     if (verdict->state == WORKLOAD_REJECTED)
         verdict->state = WORKLOAD_GATED;
+    for (size_t i = 0; i < look->count; i++)
+        if (look->options[i].open &&
+            quota_say_unmet(look->estate->world, &look->options[i].demand,
+                            look->gate->promised, verdict))
+            break;
 }
 
 /* The classes that policy allows, each in each pool. */

@@ -464,6 +464,9 @@ struct quota { /* below platform, tenant, unit or project */
     int action;          /* enum quota_action */
     bool reclaim;        /* work above the limit is stopped gracefully */
     bool given;          /* to a new tenant: it gives way to what is set */
+    /* While too few cards are healthy for all guarantees (quota_portion.c): */
+    int64_t unmet;  /* of the guarantee: it claims nothing */
+    int64_t unkept; /* of that: it keeps nobody from being stopped */
     /* A limit above the own one for a time: a hero right. */
     int64_t raised_limit;
     int64_t raised_until_ms; /* 0: none */
@@ -539,6 +542,7 @@ enum reason {
     REASON_COMPATIBILITY, /* no node or card says what is required */
     REASON_MAINTENANCE, /* queued: it would run into a planned one */
     REASON_IMAGE,       /* no node, or none with room, has its image */
+    REASON_AT_RISK,     /* queued: too few cards are healthy for guarantees */
 };
 struct workload { /* below a project */
     struct object object;

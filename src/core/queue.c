@@ -387,7 +387,7 @@ is_passable(enum reason reason)
 {
     return reason == REASON_LIMIT || reason == REASON_CAPACITY ||
            reason == REASON_FRAGMENTED || reason == REASON_HANDOVER ||
-           reason == REASON_NODE;
+           reason == REASON_NODE || reason == REASON_AT_RISK;
 }
 
 void

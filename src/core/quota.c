@@ -293,6 +293,20 @@ quota_guaranteed(const struct world *world, const struct quota *quota,
 }
 
 int64_t
+quota_claimable(const struct world *world, const struct quota *quota,
+                int64_t now_ms)
+{
+    return quota_guaranteed(world, quota, now_ms) - quota->unmet;
+}
+
+int64_t
+quota_kept(const struct world *world, const struct quota *quota,
+           int64_t now_ms)
+{
+    return quota_guaranteed(world, quota, now_ms) - quota->unkept;
+}
+
+int64_t
 quota_used(const struct world *world, const struct quota *quota,
            int64_t now_ms)
 {
@@ -492,18 +506,19 @@ quota_room(const struct world *world, const struct demand *demand,
          node = world_parent(world, node))
         world_each_child(world, KIND_QUOTA, node, ref) {
             const struct quota *quota = world_quota(world, ref);
-            int64_t use, limit, guaranteed;
+            int64_t use, limit, most;
 
             if (quota->dimension != (int)dimension ||
                 quota_need(world, quota, demand) == 0)
                 continue;
             use = quota_use(world, quota, promised, demand->now_ms);
             limit = quota_limit_at(world, quota, demand->now_ms);
-            guaranteed = quota_guaranteed(world, quota, demand->now_ms);
+            most = quota_claimable(world, quota, demand->now_ms);
             if (limit != AMOUNT_NONE && limit - use < room)
                 room = limit - use;
-            if (within_guarantee && guaranteed > 0 && guaranteed - use < room)
-                room = guaranteed - use;
+            if (within_guarantee && most - use < room &&
+                quota_guaranteed(world, quota, demand->now_ms) > 0)
+                room = most - use;
         }
     return room > 0 ? room : 0;
 }
@@ -527,7 +542,8 @@ is_barred(const struct world *world, const struct quota *quota,
         scope_fit(quota, world_class(world, demand->class)) != SCOPE_MAYBE)
         return false;
     return (limit != AMOUNT_NONE && use > limit) ||
-           (fixed && guaranteed > 0 && use > guaranteed);
+           (fixed && guaranteed > 0 &&
+            use > quota_claimable(world, quota, now_ms));
 }
 
 size_t

@@ -67,6 +67,12 @@ int64_t quota_limit_at(const struct world *world, const struct quota *quota,
                        int64_t now_ms);
 int64_t quota_guaranteed(const struct world *world, const struct quota *quota,
                          int64_t now_ms);
+/* Of the guarantee in force, while too few cards are healthy for those of all
+ * tenants: what may be claimed, and what keeps work from being stopped. */
+int64_t quota_claimable(const struct world *world, const struct quota *quota,
+                        int64_t now_ms);
+int64_t quota_kept(const struct world *world, const struct quota *quota,
+                   int64_t now_ms);
 bool quota_is_raised(const struct quota *quota, int64_t now_ms);
 /* Live use; for what is counted by the month, metered and promised. */
 int64_t quota_used(const struct world *world, const struct quota *quota,
@@ -130,6 +136,11 @@ struct claim {
 bool quota_may_reclaim(const struct world *world, const struct demand *demand,
                        const struct ledger *promised, struct ref ancestor,
                        struct claim *claim_out);
+/* Does it lack cards within a guarantee of its tenant's that too few healthy
+ * ones are left for?  Then the verdict says so instead. */
+bool quota_say_unmet(const struct world *world, const struct demand *demand,
+                     const struct ledger *promised,
+                     struct verdict *verdict);
 /* The node where a and b part: their nearest common ancestor. */
 struct ref quota_ancestor(const struct world *world, struct ref a,
                           struct ref b);

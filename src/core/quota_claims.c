@@ -7,12 +7,6 @@
 
 /* What are all tenants guaranteed, and what is there?  See quota.h. */
 
-/* Cards of one pool (none: of all), of a class, vendor and model. */
-struct extent {
-    struct ref pool, class;
-    const char *vendor, *model;
-};
-
 static bool
 says(const char *wish, const char *have)
 {
@@ -20,7 +14,7 @@ says(const char *wish, const char *have)
 }
 
 static bool
-card_in(const struct quota_case *check, const struct extent *extent,
+card_in(const struct quota_case *check, const struct quota_extent *extent,
         struct ref ref, const struct card *card)
 {
     const struct class *class = world_class(check->world, extent->class);
@@ -37,9 +31,8 @@ card_in(const struct quota_case *check, const struct extent *extent,
                              card->memory_mib >= class->min_memory_mib);
 }
 
-/* Milli-cards that guarantees in the extent can be met with. */
-static int64_t
-healthy_capacity(const struct quota_case *check, const struct extent *extent)
+int64_t
+quota_healthy(const struct quota_case *check, const struct quota_extent *extent)
 {
     int64_t cards = 0;
 
@@ -62,7 +55,7 @@ either(const char *own, const char *of_class)
 /* Can a card that the quota counts be none of the extent's? */
 static bool
 is_within(const struct quota_case *check, const struct quota *quota,
-          const struct extent *extent)
+          const struct quota_extent *extent)
 {
     const struct class *a = world_class(check->world, quota->class);
     const struct class *b = world_class(check->world, extent->class);
@@ -77,10 +70,9 @@ is_within(const struct quota_case *check, const struct quota *quota,
            a->min_memory_mib >= b->min_memory_mib;
 }
 
-/* in_pool: of those for one pool alone. */
-static bool
-is_claim(const struct quota_case *check, const struct quota *quota,
-         const struct extent *extent, bool in_pool)
+bool
+quota_is_claim(const struct quota_case *check, const struct quota *quota,
+         const struct quota_extent *extent, bool in_pool)
 {
     return quota->dimension == DIMENSION_CARDS && ref_is_none(quota->user) &&
            (ref_equal(quota->pool, extent->pool) ||
@@ -89,13 +81,13 @@ is_claim(const struct quota_case *check, const struct quota *quota,
 }
 
 static int64_t claims_below(const struct quota_case *check, struct ref node,
-                            const struct extent *extent);
+                            const struct quota_extent *extent);
 
 /* A guarantee that was given gives way, unless others lean on it. */
 static bool
 gives_way(const struct quota_case *check, const struct quota *quota)
 {
-    const struct extent all = { .vendor = "", .model = "" };
+    const struct quota_extent all = { .vendor = "", .model = "" };
 
     return quota->given && !check->given &&
            claims_below(check, quota->object.parent, &all) == 0;
@@ -105,29 +97,27 @@ gives_way(const struct quota_case *check, const struct quota *quota)
  * meet, self's new one counted. */
 static int64_t
 largest_within(const struct quota_case *check, struct ref node,
-               const struct extent *extent, bool in_pool)
+               const struct quota_extent *extent, bool in_pool)
 {
     int64_t largest = 0;
 
     if (ref_equal(check->self->object.parent, node) &&
-        is_claim(check, check->self, extent, in_pool))
+        quota_is_claim(check, check->self, extent, in_pool))
         largest = check->self->guaranteed;
     world_each_child(check->world, KIND_QUOTA, node, ref) {
         const struct quota *quota = change_get(check->changes, ref);
 
         if (quota != NULL && !ref_equal(ref, check->self->object.self) &&
-            is_claim(check, quota, extent, in_pool) &&
+            quota_is_claim(check, quota, extent, in_pool) &&
             quota->guaranteed > largest && !gives_way(check, quota))
             largest = quota->guaranteed;
     }
     return largest;
 }
 
-/* What one node can claim of the extent's cards at least: its guarantees
- * count the same use when they overlap, but those of two pools do not. */
-static int64_t
-claim_of(const struct quota_case *check, struct ref node,
-         const struct extent *extent)
+int64_t
+quota_claim(const struct quota_case *check, struct ref node,
+         const struct quota_extent *extent)
 {
     int64_t claim = largest_within(check, node, extent, false);
     int64_t sum = 0;
@@ -135,7 +125,7 @@ claim_of(const struct quota_case *check, struct ref node,
     if (!ref_is_none(extent->pool))
         return claim;
     world_each(check->world, KIND_POOL, pool) {
-        struct extent part = *extent;
+        struct quota_extent part = *extent;
 
         part.pool = pool;
         sum = quota_plus(sum, largest_within(check, node, &part, true));
@@ -146,14 +136,14 @@ claim_of(const struct quota_case *check, struct ref node,
 /* The same of all nodes below one together. */
 static int64_t
 claims_below(const struct quota_case *check, struct ref node,
-             const struct extent *extent)
+             const struct quota_extent *extent)
 {
     static const enum kind kinds[] = { KIND_UNIT, KIND_PROJECT };
     int64_t sum = 0;
 
     for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
         world_each_child(check->world, kinds[i], node, child) {
-            int64_t own = claim_of(check, child, extent);
+            int64_t own = quota_claim(check, child, extent);
             int64_t below = claims_below(check, child, extent);
 
             sum = quota_plus(sum, own > below ? own : below);
@@ -165,7 +155,7 @@ static int
 check_claims_on(const struct quota_case *check, const struct quota *above,
                 struct error *err)
 {
-    const struct extent extent = { above->pool, above->class, above->vendor,
+    const struct quota_extent extent = { above->pool, above->class, above->vendor,
                                    above->model };
     char where[QUOTA_WHERE_MAX], a[REASON_AMOUNT_MAX], b[REASON_AMOUNT_MAX];
     int64_t sum = claims_below(check, above->object.parent, &extent);
@@ -215,7 +205,7 @@ quota_claims_check(const struct quota_case *check, struct error *err)
 {
     const struct quota *self = check->self;
     const struct ref none = { 0 };
-    const struct extent extents[] = {
+    const struct quota_extent extents[] = {
         { self->pool, self->class, self->vendor, self->model },
         { self->pool, none, self->vendor, self->model },
         { none, none, self->vendor, self->model },
@@ -228,11 +218,11 @@ quota_claims_check(const struct quota_case *check, struct error *err)
     int64_t at_ms;
 
     for (size_t i = 0; i < sizeof(extents) / sizeof(extents[0]); i++) {
-        int64_t have = healthy_capacity(check, &extents[i]), sum = 0;
-        int64_t own = claim_of(check, self->object.parent, &extents[i]);
+        int64_t have = quota_healthy(check, &extents[i]), sum = 0;
+        int64_t own = quota_claim(check, self->object.parent, &extents[i]);
 
         world_each(check->world, KIND_TENANT, tenant)
-            sum = quota_plus(sum, claim_of(check, tenant, &extents[i]));
+            sum = quota_plus(sum, quota_claim(check, tenant, &extents[i]));
         if (world_get(check->world, self->object.parent) == NULL)
             sum = quota_plus(sum, own); /* a tenant that is being made */
         if (extents[i].vendor[0] == '\0' && extents[i].model[0] == '\0')
@@ -282,14 +272,14 @@ static void
 look_at_extent(const struct quota_case *check, struct changes *changes,
                struct ref pool, struct ref about)
 {
-    const struct extent extent = { .pool = pool, .vendor = "", .model = "" };
+    const struct quota_extent extent = { .pool = pool, .vendor = "", .model = "" };
     const struct ref none = { 0 };
     char a[REASON_AMOUNT_MAX], b[REASON_AMOUNT_MAX], c[REASON_AMOUNT_MAX];
     scoped_buffer names = { 0 };
     int64_t at_ms, sum = 0, have, reserved;
 
     world_each(check->world, KIND_TENANT, tenant) {
-        int64_t own = claim_of(check, tenant, &extent);
+        int64_t own = quota_claim(check, tenant, &extent);
 
         sum = quota_plus(sum, own);
         if (own > 0)
@@ -297,7 +287,7 @@ look_at_extent(const struct quota_case *check, struct changes *changes,
     }
     reserved = reservation_peak(changes, pool, none, NULL,
                                 changes->context.now_ms, &at_ms);
-    have = sum + reserved > 0 ? healthy_capacity(check, &extent) : 0;
+    have = sum + reserved > 0 ? quota_healthy(check, &extent) : 0;
     if (quota_plus(sum, reserved) <= have) {
         alarm_clear(changes, about, AT_RISK);
         return;
@@ -322,6 +312,7 @@ quota_claims_watch(struct changes *changes)
     look_at_extent(&check, changes, none, world_platform_ref(check.world));
     world_each(check.world, KIND_POOL, pool)
         look_at_extent(&check, changes, pool, pool);
+    quota_portions_watch(&check, changes);
 }
 
 /* --- what was given --- */
@@ -331,16 +322,16 @@ quota_claims_watch(struct changes *changes)
 static int64_t
 excess(const struct quota_case *check, const struct reservation *more)
 {
-    const struct extent all = { .vendor = "", .model = "" };
+    const struct quota_extent all = { .vendor = "", .model = "" };
     const struct ref none = { 0 };
-    int64_t at_ms, sum = -healthy_capacity(check, &all);
+    int64_t at_ms, sum = -quota_healthy(check, &all);
 
     sum += reservation_peak(check->changes, none, none, more,
                             check->changes->context.now_ms, &at_ms);
     if (more != NULL)
         sum += more->cards * 1000;
     world_each(check->world, KIND_TENANT, tenant)
-        sum = quota_plus(sum, claim_of(check, tenant, &all));
+        sum = quota_plus(sum, quota_claim(check, tenant, &all));
     return sum;
 }
 

@@ -67,7 +67,9 @@ standing_of(const struct world *world, const struct demand *demand,
         any = true;
         cards |= quota->dimension == DIMENSION_CARDS;
         use = quota_plus(quota->used, ledger_get(ledger, ref));
-        if (quota_plus(use, need) > guaranteed && !beyond) {
+        if (quota_plus(use, need) >
+                quota_claimable(world, quota, demand->now_ms) &&
+            !beyond) {
             beyond = true;
             *worst_out = quota;
         } else if (!beyond && (quota->dimension == DIMENSION_CARDS ||
@@ -187,11 +189,12 @@ fits_guarantee_at(const struct world *world, const struct demand *demand,
 {
     world_each_child(world, KIND_QUOTA, level.node, ref) {
         const struct quota *quota = world_quota(world, ref);
-        int64_t guaranteed = quota_guaranteed(world, quota, demand->now_ms);
+        int64_t guaranteed = quota_claimable(world, quota, demand->now_ms);
         struct reserve reserve = { 0 };
         int64_t need, use;
 
-        if (guaranteed == 0 || !level_has(level, quota))
+        if (quota_guaranteed(world, quota, demand->now_ms) == 0 ||
+            !level_has(level, quota))
             continue;
         need = quota_need(world, quota, demand);
         if (need == 0)
@@ -203,7 +206,7 @@ fits_guarantee_at(const struct world *world, const struct demand *demand,
         if (quota_plus(use, need) <= guaranteed)
             continue;
         say_guarantee_full(verdict, world, quota, need, use, guaranteed,
-                           guaranteed - reserve.all);
+                           guaranteed + quota->unmet - reserve.all);
         return false;
     }
     return true;
@@ -284,7 +287,7 @@ quota_may_reclaim(const struct world *world, const struct demand *demand,
         claim_out->node = level.node;
         claim_out->used = quota->used;
         claim_out->guaranteed =
-            quota_guaranteed(world, quota, demand->now_ms);
+            quota_claimable(world, quota, demand->now_ms);
     }
     return highest == STANDING_WITHIN;
 }
@@ -297,16 +300,15 @@ quota_release_allowed(const struct world *world, const struct demand *release,
          level_is_below(level, ancestor); level = level_next(world, level))
         world_each_child(world, KIND_QUOTA, level.node, ref) {
             const struct quota *quota = world_quota(world, ref);
-            int64_t guaranteed =
-                quota_guaranteed(world, quota, release->now_ms);
+            int64_t kept = quota_kept(world, quota, release->now_ms);
             int64_t need;
 
-            if (guaranteed == 0 || quota->dimension >= DIMENSION_CARD_TIME ||
+            if (kept == 0 || quota->dimension >= DIMENSION_CARD_TIME ||
                 !level_has(level, quota))
                 continue;
             need = quota_need(world, quota, release);
             if (need > 0 &&
-                quota->used + ledger_get(leaving, ref) - need < guaranteed)
+                quota->used + ledger_get(leaving, ref) - need < kept)
                 return false;
         }
     return true;
@@ -324,18 +326,18 @@ quota_over(const struct world *world, const struct demand *demand,
          level_is_below(level, ancestor); level = level_next(world, level))
         world_each_child(world, KIND_QUOTA, level.node, ref) {
             const struct quota *quota = world_quota(world, ref);
-            int64_t guaranteed =
-                quota_guaranteed(world, quota, demand->now_ms);
+            bool any = quota_guaranteed(world, quota, demand->now_ms) > 0;
+            int64_t kept = quota_kept(world, quota, demand->now_ms);
 
             if (quota->dimension != DIMENSION_CARDS ||
-                !level_has(level, quota) || (guarantee && guaranteed == 0) ||
+                !level_has(level, quota) || (guarantee && !any) ||
                 quota_need(world, quota, demand) == 0)
                 continue;
-            guarantee |= guaranteed > 0;
-            over = quota->used + ledger_get(leaving, ref) - guaranteed;
+            guarantee |= any;
+            over = quota->used + ledger_get(leaving, ref) - kept;
             if (claim_out != NULL)
                 *claim_out =
-                    (struct claim){ level.node, quota->used, guaranteed };
+                    (struct claim){ level.node, quota->used, kept };
         }
     return over;
 }

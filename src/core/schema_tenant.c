@@ -34,7 +34,7 @@ static const char *const reason_names[] = {
     "handover", "node",          "reclaiming",   "backoff",
     "suspended", "geometry",     "approval",     "governance",
     "spread",
-    "compatibility", "maintenance", "image", NULL
+    "compatibility", "maintenance", "image", "at-risk", NULL
 };
 static const char *const instance_state_names[] = {
     "assigned", "starting", "running", "stopping",
@@ -235,6 +235,10 @@ static const struct field quota_fields[] = {
          "preemptible work above the limit is stopped gracefully"),
     BOOL(quota, given, 0,
          "given to a new tenant: it gives way to guarantees that are set"),
+    AMOUNT(quota, unmet, 0,
+           "of the guarantee, for which too few cards are healthy now"),
+    AMOUNT(quota, unkept, 0,
+           "of what is unmet, that does not keep work from being stopped"),
     INT(quota, raised_limit, 0, 0, USAGE_MAX, "limit in force for a time"),
     TIME(quota, raised_until_ms, 0, "up to then, not including"),
     REF(quota, raised_by, FIELD_PLATFORM, KIND_NONE, "who raised it"),

@@ -11,6 +11,7 @@
 #include "core/explain.h"
 #include "core/ledger.h"
 #include "core/quota.h"
+#include "core/quota_watch.h"
 #include "core/usage.h"
 
 /*
@@ -59,7 +60,7 @@ struct play {
         int64_t assigned, nominated, victims, grown, shrunk;
         int64_t expired, stopped, served, edits,
             refused_edits, lost, back, failed_starts, explained, verified,
-            promised, races, permuted;
+            promised, races, permuted, at_risk;
         int64_t allowed[SORTS_MAX], refused[SORTS_MAX];
     } hits; /* over all seeds */
 };
@@ -185,7 +186,7 @@ build_cut(struct play *play)
 }
 
 static inline void
-build_tenants(struct play *play)
+build_tenants(struct play *play, bool much)
 {
     struct scene *scene = &play->scene;
 
@@ -194,8 +195,8 @@ build_tenants(struct play *play)
 
         (void)snprintf(name, sizeof(name), "t%d", i);
         play->tenants[i] = scene_tenant(scene, name);
-        add_quota(play, play->tenants[i], DIMENSION_CARDS, CARDS(2 + 2 * i),
-                  CARDS(12));
+        add_quota(play, play->tenants[i], DIMENSION_CARDS,
+                  CARDS(2 + much + 2 * i), CARDS(12));
     }
     play->projects[0] = scene_project(scene, play->tenants[0], "p0");
     play->projects[1] = scene_project(scene, play->tenants[1], "p1");
@@ -271,7 +272,7 @@ build(struct play *play, uint64_t seed)
     play->random = seed * 2 + 1;
     scene_setup(&play->scene);
     build_estate(play);
-    build_tenants(play);
+    build_tenants(play, seed % 4 == 3); /* of 16 cards 15 */
     play->class_count = CLASSES;
     if (seed >= CUT)
         build_cut(play);
@@ -774,6 +775,16 @@ something(struct play *play)
     scene_wait(&play->scene, below(play, 2000));
 }
 
+/* What the platform does now and then. */
+static inline void
+play_watch(struct play *play)
+{
+    struct changes *changes = scene_begin(&play->scene);
+
+    quota_watch(changes);
+    scene_apply(&play->scene, changes);
+}
+
 /* --- calm: everything is sound, victims comply, nothing new comes --- */
 
 static inline void
@@ -922,6 +933,7 @@ calm(struct play *play)
     int64_t before = play->hits.assigned;
 
     mend(play);
+    play_watch(play);
     for (int round = 0; round < 30; round++) {
         schedule(play);
         progress_all(play, 100, true);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/simulate/commands.h"
+#include "tests/simulate/portion.h"
 #include "tests/simulate/race.h"
 
 /*
@@ -17,6 +18,7 @@
 #define RECOUNTED 0
 #endif
 #define ASKED 200  /* seeds from then on: people ask for things */
+#define WATCH 5    /* steps between two looks at quotas */
 #define SAMPLE 50  /* of sets that are recounted in what is played again */
 
 /* Is the step among those that SIMULATE_KEEP lists ("3,17-20")?  Without it
@@ -56,6 +58,7 @@ tell(struct scene *scene, const struct changes *changes)
 {
     struct schedule_decision last = schedule_last(scene->scheduler);
 
+    portion_check_claim(scene, changes);
     print_message("  %s", schedule_what_text(last.what));
     for (size_t i = 0; i < changes->count; i++) {
         const struct change *change = &changes->list[i];
@@ -84,8 +87,8 @@ act(struct play *play, uint64_t seed, int steps, bool forgetful,
     const char *keep = getenv("SIMULATE_KEEP");
 
     build(play, seed);
-    if (getenv("SIMULATE_TELL") != NULL)
-        play->scene.on_decision = tell;
+    play->scene.on_decision =
+        getenv("SIMULATE_TELL") != NULL ? tell : portion_check_claim;
     if (seed >= ASKED)
         command_setup(play);
     play->forgetful = forgetful;
@@ -102,6 +105,10 @@ act(struct play *play, uint64_t seed, int steps, bool forgetful,
             if (step % 50 == 0)
                 command_mend(play);
         }
+        if (seed % 4 == 3 && step % 200 == 110)
+            portion_break(play);
+        if (step % WATCH == 0)
+            portion_watch(play);
         if (chance(play, 60))
             schedule(play);
         if (play->scene.on_decision == tell)
@@ -144,6 +151,7 @@ show(const struct play *play)
         { "promised", play->hits.promised },
         { "races", play->hits.races },
         { "permuted", play->hits.permuted },
+        { "at-risk", play->hits.at_risk },
     };
 
     for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++)
@@ -177,7 +185,8 @@ check_hits(const struct play *play)
                 play->hits.refused_edits > 0 && play->hits.edits > play->hits.refused_edits &&
                 play->hits.lost > 0 && play->hits.back > 0 && play->hits.failed_starts > 0 &&
                 play->hits.verified * 2 > play->hits.explained &&
-                play->hits.promised > 0 && play->hits.permuted > 0);
+                play->hits.promised > 0 && play->hits.permuted > 0 &&
+                play->hits.at_risk > 0);
     for (int i = 0; i < COMMAND_COUNT; i++)
         assert_true(play->hits.allowed[i] > 0 && play->hits.refused[i] > 0);
     for (int i = 0; i < RULES; i++)

@@ -435,6 +435,8 @@ CREATE TABLE "quota" (
     "action" TEXT,
     "reclaim" INTEGER,
     "given" INTEGER,
+    "unmet" INTEGER,
+    "unkept" INTEGER,
     "raised_limit" INTEGER,
     "raised_until_ms" INTEGER,
     "raised_by" TEXT,
