@@ -78,26 +78,6 @@ booking_due_ms(const struct world *world, const struct workload *workload)
 
 /* --- who is in whose way --- */
 
-uint64_t
-booking_pools(const struct world *world, const struct booking *booking)
-{
-    struct ref pool = world_ancestor(world, KIND_POOL, booking->card);
-    uint64_t pools = 0;
-
-    if (!ref_is_none(pool))
-        pools |= UINT64_C(1) << (pool.index % 64);
-    if (!ref_is_none(booking->pool))
-        pools |= UINT64_C(1) << (booking->pool.index % 64);
-    return pools;
-}
-
-bool
-booking_concerns_all(const struct world *world)
-{
-    return !ref_is_none(world_first_child(world, KIND_QUOTA,
-                                          world_platform_ref(world)));
-}
-
 /* Whoever wants to start, and what counts for all bookings alike. */
 struct asker {
     const struct world *world;
@@ -280,8 +260,10 @@ is_barred(const struct estate *estate, const struct asker *asker,
         world_reservation(estate->world, owner);
 
     if (reservation != NULL) {
-        if (reservation_bars(asker, reservation))
+        if (reservation_bars(asker, reservation)) {
+            bars->near[bars->near_count++] = owner;
             return true;
+        }
         if (asker->end_ms <= reservation->opens_ms)
             look_ahead(asker, reservation->opens_ms, bars);
         return false;
@@ -297,6 +279,7 @@ is_barred(const struct estate *estate, const struct asker *asker,
         return false;
     }
     bars->rights |= asker->right < RIGHT_BURST;
+    bars->near[bars->near_count++] = owner;
     return !goes_first(estate, asker, other, booking);
 }
 
@@ -315,6 +298,7 @@ booking_bars(const struct estate *estate, const struct workload *workload,
     asker = asker_of(estate, workload, right, when);
     bars_out->booked = asker.booked;
     bars_out->owners = arena_alloc(arena, room * sizeof(struct ref));
+    bars_out->near = arena_alloc(arena, room * sizeof(struct ref));
     world_each(world, KIND_BOOKING, ref) {
         struct ref owner = world_parent(world, ref);
 

@@ -60,10 +60,19 @@ struct booking_bars {
     struct ref *owners;
     size_t count;
     uint64_t booked; /* seq of its own booking, 0: none */
+    struct ref *near; /* those, and such that it goes before by right */
+    size_t near_count;
     bool rights;     /* would fall if an owner's right got worse */
     int64_t next_ms; /* when time alone adds one, at the earliest;
                         TIMELINE_NEVER */
 };
+/* Whose end or other right could let the work start, as bits (booking_bit):
+ * those of the near ones that keep something it could use.  copies: it with
+ * each of its classes; pools: where it may run. */
+uint64_t booking_bit(struct ref owner);
+uint64_t booking_near(const struct world *world,
+                      const struct workload *copies, size_t count,
+                      uint64_t pools, const struct booking_bars *bars);
 /* The right of booked work by the queue's order (enum quota_right). */
 int64_t booking_right(const struct estate *estate,
                       const struct workload *workload,

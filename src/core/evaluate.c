@@ -10,6 +10,14 @@
 #include "core/shortage.h"
 #include "core/timeline.h"
 
+void
+evaluate_near(struct look *look, const struct booking_bars *bars)
+{
+    look->outlook->barred |=
+        booking_near(look->estate->world, look->alternatives,
+                     look->alternative_count, look->outlook->pools, bars);
+}
+
 /* What goes before it: what is promised and, to nominated work, only what was
  * promised before.  Later nominations change neither its limits nor its right,
  * nor which bookings bar it. */
@@ -28,6 +36,7 @@ look_back(struct look *look)
         queue_right(estate, look->workload, look->gate->promised);
     booking_bars(estate, look->workload, look->right, BOOKING_NOW,
                  look->arena, &look->bars);
+    evaluate_near(look, &look->bars);
 }
 
 /* What is booked counts too; the same with the releases under way taken off
@@ -218,9 +227,11 @@ turn_to_soon(struct look *look, struct booking_bars *other, bool on)
 {
     struct booking_bars bars = look->bars;
 
-    if (on)
+    if (on) {
         booking_bars(look->estate, look->workload, look->right, BOOKING_SOON,
                      look->arena, other);
+        evaluate_near(look, other);
+    }
     booking_bar(look->estate, &look->bars, -1);
     look->bars = *other;
     *other = bars;
@@ -365,120 +376,7 @@ evaluate_all(struct look *look)
     }
 }
 
-/* --- bookings --- */
-
-/* What is on loan from a booked workload goes when its start is near. */
-static bool
-call_in_loans(struct look *look, struct evaluation *evaluation)
-{
-    struct estate *estate = look->estate;
-    struct ref self = look->workload->object.self;
-    uint32_t *runs = NULL;
-    size_t count = look->booked
-                       ? booking_recalled(estate, self, look->arena, &runs)
-                       : 0;
-
-    for (size_t i = 0; count > 0 && i < look->count; i++) {
-        struct option *option = &look->options[i];
-
-        if (option->request.class == NULL ||
-            !reclaim_loans(estate, &look->alternatives[option->alternative],
-                           &option->demand,
-                           &option->request, &look->bars, runs, count,
-                           look->arena, &evaluation->plan))
-            continue;
-        evaluation->act = ACT_NOMINATE;
-        evaluation->demand = option->demand;
-        evaluation->request = option->request;
-        return true;
-    }
-    return false;
-}
-
-/* May one more be booked in any of the pools?  If not, a booking there that
- * ends brings it up again. */
-static bool
-has_room(const struct look *look)
-{
-    for (size_t i = 0; i < look->count; i++)
-        if (booking_has_room(look->estate->world, look->workload,
-                             look->options[i].pool))
-            return true;
-    return false;
-}
-
-/* The option with the earliest start; one without a time comes last. */
-static bool
-find_booking(struct look *look, struct evaluation *evaluation)
-{
-    bool found = false;
-
-    for (size_t i = 0; i < look->count; i++) {
-        const struct option *option = &look->options[i];
-        struct booking_ask ask = { &look->alternatives[option->alternative],
-                                   &option->demand, &option->request,
-                                   look->gate->promised, option->open };
-        struct booking_plan plan;
-
-        if (option->request.class == NULL ||
-            option->demand.of[DIMENSION_CARDS] == 0 ||
-            !booking_has_room(look->estate->world, look->workload,
-                              option->pool) ||
-            !booking_find(look->estate, &ask, look->arena, &plan))
-            continue;
-        if (found && (plan.from_ms == 0 ||
-                      (evaluation->booking.from_ms != 0 &&
-                       evaluation->booking.from_ms <= plan.from_ms)))
-            continue;
-        evaluation->booking = plan;
-        evaluation->request = option->request;
-        found = true;
-    }
-    return found;
-}
-
-static bool
-wants_booking(const struct look *look)
-{
-    const struct estate *estate = look->estate;
-    struct ref self = look->workload->object.self;
-
-    if (look->nominated || booking_has_place(estate->world, self))
-        return false;
-    return look->booked ? look->any_open
-                        : booking_due_ms(estate->world, look->workload) <=
-                              estate->now_ms;
-}
-
-/* It waits: books a start for it when it is time, and gives up a booking that
- * cannot be had any more. */
-static void
-consider_booking(struct look *look, struct evaluation *evaluation)
-{
-    struct estate *estate = look->estate;
-    struct ref self = look->workload->object.self;
-    struct booking_bars others;
-
-    if (evaluation->act != ACT_WAIT)
-        return;
-    if (look->booked && !booking_stands(estate, self)) {
-        evaluation->drop = true;
-        return;
-    }
-    if (!wants_booking(look) || !has_room(look))
-        return;
-    /* When it could start depends on all that runs. */
-    look->outlook->abroad = look->outlook->change = look->outlook->kin = true;
-    booking_bar(estate, &look->bars, -1);
-    booking_bars(estate, look->workload, look->right, BOOKING_LATER,
-                 look->arena, &others);
-    booking_bar(estate, &others, 1);
-    if (find_booking(look, evaluation) &&
-        !(look->booked && evaluation->booking.placement.count == 0))
-        evaluation->act = ACT_BOOK;
-    booking_bar(estate, &others, -1);
-    booking_bar(estate, &look->bars, 1);
-}
+/* --- the verdict --- */
 
 /* With one class: the verdict of the open pool where most is free, else of
  * the gate. */
@@ -569,7 +467,7 @@ evaluate_pools(struct look *look, struct evaluation *evaluation)
         return;
     }
     evaluation->drop = look->nominated;
-    if (call_in_loans(look, evaluation) || find_victims(look, evaluation) ||
+    if (evaluate_book_loans(look, evaluation) || find_victims(look, evaluation) ||
         is_late(look))
         return;
     say_wait(look, &evaluation->verdict);
@@ -602,13 +500,6 @@ look_at_limits(struct look *look)
         }
 }
 
-static bool
-has_platform_quota(const struct world *world)
-{
-    return !ref_is_none(world_first_child(world, KIND_QUOTA,
-                                          world_platform_ref(world)));
-}
-
 /* What it depends on besides places and limits.  Work that is not preemptible
  * depends on how much others in its tenant use of their guarantees. */
 static void
@@ -627,7 +518,7 @@ look_out(struct look *look)
     /* What is on loan from it is called in when it is time. */
     if (look->booked || outlook->timed)
         look_again(look, look->estate->now_ms + EVALUATE_LOOK_MS);
-    outlook->abroad = look->nominated && has_platform_quota(world);
+    outlook->abroad = look->nominated && booking_concerns_all(world);
     if (look->booked || outlook->timed)
         outlook->change = outlook->kin = true;
     if (look->nominated && !look->workload->preemptible)
@@ -690,7 +581,7 @@ evaluate_workload(struct gate *gate, struct estate *estate,
     look_ahead(&look);
     evaluate_pools(&look, evaluation_out);
     if (!is_late(&look))
-        consider_booking(&look, evaluation_out);
+        evaluate_book(&look, evaluation_out);
     booking_bar(estate, &look.bars, -1);
     estate_own(estate, self, false);
     gate->promised = &estate->promised;

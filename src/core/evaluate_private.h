@@ -53,6 +53,16 @@ struct option *evaluate_soon(struct look *look, struct placement *placement);
 struct option *evaluate_nominee(struct look *look,
                                 struct placement *placement);
 
+/* The end of these bookings, or another right of their owners, is for it. */
+void evaluate_near(struct look *look, const struct booking_bars *bars);
+
+/* What is on loan from a booked workload goes when its start is near
+ * (evaluate_book.c). */
+bool evaluate_book_loans(struct look *look, struct evaluation *evaluation);
+/* It waits: books a start for it when it is time, and gives up a booking that
+ * cannot be had any more. */
+void evaluate_book(struct look *look, struct evaluation *evaluation);
+
 /* A nomination moves to work that could preempt the nominee
  * (evaluate_transfer.c). */
 bool evaluate_transfer(struct look *look, struct evaluation *evaluation);

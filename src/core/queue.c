@@ -367,7 +367,8 @@ seen_counter(const struct queue *queue, const struct estate *estate,
     if (booking_concerns_all(queue->world))
         sum += estate->runs_pulse.changed;
     for (uint64_t left = group->outlook.pools; left != 0; left &= left - 1)
-        sum += queue->bits_changed[__builtin_ctzll(left)];
+        sum += queue->bits_changed[__builtin_ctzll(left)] +
+               queue->bits_booked[__builtin_ctzll(left)];
     return sum;
 }
 
@@ -450,7 +451,7 @@ queue_faded(struct queue *queue, const struct estate *estate, bool *more_out)
 
     *more_out = false;
     for (unsigned i = 0; i < POOL_BITS; i++)
-        now += queue->bits_changed[i];
+        now += queue->bits_changed[i] + queue->bits_booked[i];
     for (;; queue->faded = 0, queue->faded_at = now) {
         for (; queue->faded < queue->group_count; queue->faded++) {
             struct group *group = queue->groups[queue->faded];

@@ -4,7 +4,7 @@
 
 /* Whom a booking keeps away depends on its owner's right.  Bookings are few,
  * so their owners' rights are looked up when something of their tenants
- * changed, and with the time; whoever may run there is woken by another right
+ * changed, and with the time; whoever is near is woken by another right
  * alone.  The rest is a booking's own change (queue_note). */
 
 /* Of what a right depends on: grows when any of it changes.  Quotas of the
@@ -45,7 +45,7 @@ ask(struct queue *queue, const struct estate *estate, struct booker *booker)
         return;
     right = booking_right(estate, owner, booking);
     if (booker->counter != 0 && right != booker->right)
-        queue->booked_pools |= booker->pools;
+        queue->unbooked |= booking_bit(booker->owner);
     booker->counter = counter;
     booker->asked_ms = queue->now_ms;
     booker->right = right;
@@ -61,9 +61,6 @@ add(struct queue *queue, struct ref owner)
                                 sizeof(*queue->bookers));
     booker = &queue->bookers[queue->booker_count++];
     *booker = (struct booker){ .owner = owner };
-    world_each_child(queue->world, KIND_BOOKING, owner, ref)
-        booker->pools |=
-            booking_pools(queue->world, world_booking(queue->world, ref));
 }
 
 static void

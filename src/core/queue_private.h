@@ -77,6 +77,7 @@ struct queue {
         size_t next, left;
         bool all, any, more; /* runs changed, or use more */
         uint64_t better, changed; /* pools */
+        uint64_t unbooked;
     } sweep;
     uint32_t *ready; /* a heap by entry */
     size_t ready_count, ready_room;
@@ -97,10 +98,10 @@ struct queue {
     struct watchers *watchers; /* by site */
     size_t watcher_room;
     uint64_t touched; /* of the estate's log */
-    uint64_t booked_pools; /* where something is booked anew, or not now */
+    uint64_t unbooked; /* whose bookings ended or count less (booking_bit) */
+    uint64_t bits_booked[POOL_BITS]; /* how often something was booked there */
     struct booker {        /* who has bookings, and its right */
         struct ref owner;
-        uint64_t pools;   /* of the bookings */
         uint64_t counter; /* of all that the right depends on; 0: not asked */
         int64_t asked_ms, right;
     } *bookers;
@@ -153,7 +154,7 @@ void queue_watch(struct queue *queue, uint32_t number,
                  const struct outlook *outlook);
 void queue_unwatch(struct queue *queue, struct group *group);
 bool queue_wake_by_sites(struct queue *queue, struct estate *estate);
-/* Notes the pools of bookings whose owners have another right by now. */
+/* Notes the bookings whose owners have another right by now. */
 void queue_ask_bookers(struct queue *queue, const struct estate *estate);
 
 #endif

@@ -74,25 +74,27 @@ mark_platform(struct queue *queue)
     queue->rest = rest;
 }
 
-/* A booking that is gone still tells its card. */
+/* The end of a booking wakes those whom it keeps from something, and those who
+ * want one themselves; a new one changes what others are told, and may leave
+ * the latter nothing but quota to book. */
 static void
 mark_booking(struct queue *queue, const struct trail_step *step)
 {
     const struct world *world = queue->world;
     const struct booking *booking = world_booking(world, step->ref);
-    struct booking gone = { .card = step->target };
-    uint64_t pools =
-        booking_pools(world, booking != NULL ? booking : &gone);
+    uint64_t pools = booking != NULL ? booking_pools(world, booking) : 0;
 
     mark(queue, step->parent);
     queue->rebooked = true;
-    if (pools == 0 || booking_concerns_all(world)) {
-        mark_all(queue);
-        return;
+    queue->unbooked |= booking_bit(step->parent);
+    for (uint64_t left = pools; left != 0; left &= left - 1)
+        queue->bits_booked[__builtin_ctzll(left)]++;
+    if (booking_concerns_all(world))
+        queue->all++;
+    if (step->scope.kind == KIND_TENANT) {
+        queue_tenant(queue, step->scope)->set++;
+        queue->sets++;
     }
-    queue->booked_pools |= pools;
-    if (step->scope.kind == KIND_TENANT)
-        set_anew(queue, step->scope);
 }
 
 /* Whose share may be another?  Use is its tenant's; ids and weights are few, and
@@ -235,7 +237,7 @@ static void
 sweep_by_place(struct queue *queue, struct estate *estate)
 {
     const struct estate_pulse *runs = &estate->runs_pulse;
-    uint64_t changed, better;
+    uint64_t changed, better, unbooked;
     bool any = queue->anew || runs->changed != queue->runs.changed;
     bool more = queue->anew || runs->more != queue->runs.more;
     struct sweep *sweep;
@@ -243,14 +245,15 @@ sweep_by_place(struct queue *queue, struct estate *estate)
     queue->anew = false;
     queue->runs = *runs;
     look_at_pools(queue, estate, &changed, &better);
-    better |= queue->booked_pools;
-    queue->booked_pools = 0;
-    if (better == 0 && (!any || queue->abroad == 0) &&
+    unbooked = queue->unbooked;
+    queue->unbooked = 0;
+    if (better == 0 && unbooked == 0 && (!any || queue->abroad == 0) &&
         (!more || queue->rivals == 0) && (changed == 0 || queue->eager == 0))
         return;
     sweep = sweep_begin(queue);
     sweep->better |= better;
     sweep->changed |= changed;
+    sweep->unbooked |= unbooked;
     sweep->any |= any;
     sweep->more |= more;
 }
@@ -271,6 +274,7 @@ is_swept(const struct sweep *sweep, const struct group *group)
     return sweep->all ||
            (group->ready == QUEUE_NONE &&
             ((outlook->pools & sweep->better) != 0 ||
+             (outlook->barred & sweep->unbooked) != 0 ||
              (outlook->change && (outlook->pools & sweep->changed) != 0))) ||
            (sweep->any && outlook->abroad) ||
            (sweep->more && outlook->rivals);

@@ -38,6 +38,7 @@ const char *reclaim_rule_text(enum reclaim_rule rule);
  */
 struct outlook {
     uint64_t pools; /* where it may run: bit index % 64 of each pool */
+    uint64_t barred; /* the end of one of these bookings (booking_bit) */
     bool change;    /* anything that changes there */
     bool kin;       /* anything that changes about work of its tenant */
     bool limits;    /* what that is sure to give back; a limit is in the way */
