@@ -4,6 +4,7 @@
 #include "api/handlers.h"
 #include "api/objects.h"
 #include "api/watch.h"
+#include "core/card_health.h"
 #include "core/cut.h"
 #include "core/object.h"
 
@@ -22,7 +23,7 @@ card_takes_work(const struct world *world, struct ref ref)
     const struct card *card = world_card(world, ref);
     const struct node *node = world_node(world, card->object.parent);
     return node->state == NODE_SCHEDULABLE &&
-           card->health == HEALTH_HEALTHY && !card->missing &&
+           card_health_is_fit(card) && !card->missing &&
            !card->foreign && card->handover == HANDOVER_CLEAN;
 }
 

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "core/card_health.h"
+
 const char *
 advice_kind_text(enum advice_kind kind)
 {
@@ -61,7 +63,7 @@ advice_guarantee(const struct quota *quota, int64_t limit, int64_t card_time,
 static bool
 is_free(const struct card *card)
 {
-    return card->health == HEALTH_HEALTHY && !card->missing &&
+    return card_health_is_fit(card) && !card->missing &&
            !card->foreign && card->used_milli == 0 && card->held_milli == 0;
 }
 

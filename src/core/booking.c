@@ -2,6 +2,7 @@
 #include "core/booking.h"
 
 #include "core/alternative.h"
+#include "core/card_health.h"
 #include "core/lifecycle.h"
 #include "core/reservation.h"
 #include "core/timeline.h"
@@ -518,7 +519,7 @@ booking_part_stands(const struct estate *estate, struct ref ref)
     if (card == NULL || part == ESTATE_NONE)
         return false;
     site = &estate->sites[estate->parts[part].site];
-    return site->fresh && card->health == HEALTH_HEALTHY && !card->missing &&
+    return site->fresh && card_health_is_fit(card) && !card->missing &&
            !card->foreign && card->handover != HANDOVER_FAILED &&
            world_node(estate->world, site->node)->state == NODE_SCHEDULABLE;
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "core/advice.h"
+#include "core/card_health.h"
 #include "core/forecast.h"
 #include "core/lifecycle.h"
 #include "core/object.h"
@@ -39,7 +40,7 @@ struct defrag {
 static bool
 is_free(const struct card *card)
 {
-    return card->health == HEALTH_HEALTHY && !card->missing &&
+    return card_health_is_fit(card) && !card->missing &&
            !card->foreign && card->used_milli == 0 && card->held_milli == 0;
 }
 

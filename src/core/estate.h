@@ -38,8 +38,9 @@ struct part {
     int64_t memory_mib; /* of the whole card */
     uint32_t site;
     uint32_t island;        /* cards of a site with the same number */
-    int health, handover;   /* as the card says */
-    bool missing, foreign;
+    int health, handover;   /* as the card says; HEALTH_HEALTHY also when it
+                               takes work all the same */
+    bool missing, foreign, stale, links_bad;
     uint32_t type;  /* of estate.types; ESTATE_NONE: its card tells it */
     uint64_t model; /* digest of vendor and model */
     uint64_t driver; /* and of the driver's version */

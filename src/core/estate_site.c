@@ -148,10 +148,12 @@ read_card(struct estate *estate, struct part *part, const struct part *before,
 
     part->memory_mib = card->memory_mib;
     derive_make(estate, part, card, before);
-    part->health = card->health;
+    part->health = card->tolerated ? HEALTH_HEALTHY : card->health;
     part->handover = card->handover;
     part->missing = card->missing;
     part->foreign = card->foreign;
+    part->stale = card->stale;
+    part->links_bad = card->links_bad;
     part->last_tenant = card->last_tenant;
     estate_cut_derive(estate, part, before);
     face->seq = card->object.seq;
@@ -173,6 +175,8 @@ copy_card(struct part *part, const struct part *old)
     part->handover = old->handover;
     part->missing = old->missing;
     part->foreign = old->foreign;
+    part->stale = old->stale;
+    part->links_bad = old->links_bad;
     part->last_tenant = old->last_tenant;
     part->cut.card = old->cut.card;
     part->cut.on = old->cut.on;
@@ -502,7 +506,8 @@ part_is_better(const struct part *old, const struct part *new)
 
     return room_grows(room_now(old), room_now(new)) ||
            room_grows(room_soon(old), room_soon(new)) ||
-           new->health != old->health ||
+           new->health != old->health || new->stale != old->stale ||
+           new->links_bad != old->links_bad ||
            (new->handover == HANDOVER_FAILED) != failed ||
            new->missing != old->missing || new->foreign != old->foreign ||
            new->memory_mib != old->memory_mib || new->island != old->island ||

@@ -43,6 +43,7 @@ same_part(const struct part *a, const struct part *b, const struct site *at_a,
 #define SAME(member) (left.member == right.member)
     return SAME(memory_mib) && SAME(island) && SAME(health) &&
            SAME(handover) && SAME(missing) && SAME(foreign) &&
+           SAME(stale) && SAME(links_bad) &&
            SAME(model) && SAME(driver) &&
            SAME(used_milli) && SAME(used_memory_mib) && SAME(held_milli) &&
            SAME(held_memory_mib) && SAME(leaving_milli) &&

@@ -7,6 +7,7 @@
 #include "base/json.h"
 #include "core/alarm.h"
 #include "core/booking.h"
+#include "core/card_health.h"
 #include "core/lifecycle.h"
 #include "core/reservation.h"
 #include "core/usage.h"
@@ -223,7 +224,7 @@ maintenance_check(const struct changes *changes,
     world_each_child(world, KIND_NODE, pool, node)
         if (parent.kind == KIND_NODE && !ref_equal(node, parent))
             world_each_child(world, KIND_CARD, node, card)
-                left += world_card(world, card)->health == HEALTH_HEALTHY &&
+                left += card_health_is_fit(world_card(world, card)) &&
                         !world_card(world, card)->missing;
     reserved = reservation_peak(changes, pool, (struct ref){ 0 }, &windows,
                                 now_ms, &at_ms) /

@@ -4,6 +4,7 @@
 
 #include "base/digest.h"
 #include "core/geometry.h"
+#include "core/health.h"
 #include "core/schema.h"
 
 /*
@@ -96,6 +97,7 @@ struct platform {
     int64_t breakglass_ms;    /* longest break-glass; 0: 1 h */
     int64_t workorder_max_ms; /* longest window of one; 0: 4 h */
     bool workorder_drain;     /* each one drains its devices first */
+    struct blob *health; /* core/health_policy.h; null: the shipped one */
     /* derived */
     uint64_t scope_revision;
 };
@@ -116,6 +118,7 @@ struct pool {
     /* Only then, minutes of the UTC day, [from, to); equal: always. */
     int64_t defrag_from, defrag_to;
     int64_t defrag_hour_ms, defrag_moved; /* since then, so many */
+    struct blob *health; /* core/health_policy.h; null: the platform's */
     /* derived */
     int64_t cards;
 };
@@ -160,17 +163,17 @@ struct jointoken { /* below a pool: lets one node of that name enrol, once */
     int64_t used_ms;
 };
 
-enum card_health {
-    HEALTH_UNKNOWN,
-    HEALTH_HEALTHY,
-    HEALTH_SUSPECT,
-    HEALTH_DEGRADED,
-    HEALTH_FAILED,
-};
 enum card_handover {
     HANDOVER_CLEAN,
     HANDOVER_PENDING, /* released, scrub and probe not confirmed */
     HANDOVER_FAILED,  /* quarantined */
+};
+/* As a node read them; -1: not known. */
+struct card_readings {
+    int64_t looked_ms; /* 0: not since the control plane began */
+    int64_t temperature_c, power_mw, busy_permille, memory_used_mib;
+    int64_t ecc_corrected, ecc_uncorrected;
+    int64_t clock_reasons; /* bits, as in accel/reading.def */
 };
 struct card { /* below a node; name is "card0", "card1", ... */
     struct object object;
@@ -189,6 +192,13 @@ struct card { /* below a node; name is "card0", "card1", ... */
     char island[32]; /* cards of one NVLink/xGMI island share this text */
     int health;      /* enum card_health */
     char health_reason[128];
+    int64_t health_ms; /* it is so since then */
+    bool tolerated; /* takes work all the same, by the policy of its pool */
+    bool stale;     /* nobody has heard of its health for too long */
+    bool links_bad; /* not for work on several cards */
+    bool looked;    /* its node tells of looks; else inventories say how it
+                       is */
+    struct blob *heard; /* core/card_history.h; null: nothing yet */
     bool simulated;
     bool foreign;  /* a process that the platform did not start is on it */
     bool missing;  /* not in the node's last inventory */
@@ -201,6 +211,7 @@ struct card { /* below a node; name is "card0", "card1", ... */
     /* derived */
     int64_t used_milli, used_memory_mib; /* live bindings */
     int64_t held_milli, held_memory_mib; /* holds */
+    struct card_readings read; /* the last; not stored */
 };
 
 enum class_form { FORM_WHOLE, FORM_HARD, FORM_SOFT };

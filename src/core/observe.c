@@ -8,6 +8,7 @@
 #include "core/cut.h"
 #include "core/lifecycle.h"
 #include "core/observe_cards.h"
+#include "core/observe_health.h"
 #include "core/orphan.h"
 #include "core/refusal.h"
 #include "core/usage.h"
@@ -384,6 +385,7 @@ observe_report(struct changes *changes, struct ref node,
     if (report->inventory != NULL)
         refused += observe_cards_inventory(changes, node,
                                            report->inventory);
+    refused += observe_health_looks(changes, node, report);
     refused += observe_instances(changes, node, report);
     for (size_t i = 0; i < report->release_count; i++)
         refused += observe_release(changes, node, &report->releases[i]);

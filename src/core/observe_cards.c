@@ -8,6 +8,7 @@
 #include "core/classify.h"
 #include "core/cut.h"
 #include "core/lifecycle.h"
+#include "core/observe_health.h"
 #include "core/usage.h"
 
 _Static_assert((int)REPORT_UNKNOWN == (int)HEALTH_UNKNOWN &&
@@ -154,21 +155,6 @@ create_card(struct changes *changes, struct ref node,
 }
 
 static void
-alarm_health(struct changes *changes, struct ref ref,
-             const struct report_card *fact)
-{
-    static const char *const words[] = { "unknown", "healthy", "suspect",
-                                         "degraded", "failed" };
-
-    alarm_clear(changes, ref, "card.health");
-    if (fact->health != REPORT_HEALTHY)
-        alarm_raise(changes, ref, "card.health", "the card is %s: %s",
-                    words[fact->health],
-                    fact->health_reason[0] != '\0' ? fact->health_reason
-                                                   : "no reason given");
-}
-
-static void
 alarm_foreign(struct changes *changes, struct ref ref,
               const struct report_card *fact)
 {
@@ -194,10 +180,8 @@ is_as_wanted(const struct card *card, const struct report_card *fact)
 static bool
 is_same_state(const struct card *card, const struct report_card *fact)
 {
-    return card->health == (int)fact->health &&
-           card->foreign == (fact->foreign > 0) && !card->missing &&
-           is_as_wanted(card, fact) &&
-           strcmp(card->health_reason, fact->health_reason) == 0;
+    return card->foreign == (fact->foreign > 0) && !card->missing &&
+           is_as_wanted(card, fact);
 }
 
 static void
@@ -210,16 +194,10 @@ update_state(struct changes *changes, struct ref ref,
         return;
     usage_cut(changes, ref);
     card = change_update(changes, ref);
-    card->health = (int)fact->health;
-    replace_text(card->health_reason, sizeof(card->health_reason),
-                       fact->health_reason);
     card->foreign = fact->foreign > 0;
     card->missing = false;
     if (!is_as_wanted(card, fact))
         card->handover = HANDOVER_PENDING;
-    if (fact->health == REPORT_FAILED)
-        lifecycle_card_failed(changes, ref);
-    alarm_health(changes, ref, fact);
     alarm_foreign(changes, ref, fact);
     alarm_clear(changes, ref, "card.missing");
 }
@@ -264,7 +242,7 @@ is_same_make(const struct card *card, const struct report_card *fact)
 
 static size_t
 observe_card(struct changes *changes, struct ref node,
-             const struct report_card *fact, bool simulated)
+             const struct report_card *fact, bool simulated, bool blind)
 {
     struct ref ref = find_card(changes, node, fact->uuid);
 
@@ -290,6 +268,9 @@ observe_card(struct changes *changes, struct ref node,
         return 1;
     }
     update_state(changes, ref, fact);
+    if (!blind)
+        observe_health_said(changes, ref, (int)fact->health,
+                            fact->health_reason);
     update_place(changes, ref, fact);
     return 0;
 }
@@ -351,17 +332,58 @@ add_classes(struct changes *changes, struct ref node,
     }
 }
 
+/* None of several cards can tell how it is. */
+static bool
+is_blind(struct changes *changes, struct ref node,
+         const struct report_inventory *inventory)
+{
+    size_t unseen = 0;
+    const char *reason = "";
+
+    for (size_t i = 0; i < inventory->card_count; i++)
+        if (inventory->cards[i].health == REPORT_UNKNOWN) {
+            reason = inventory->cards[i].health_reason;
+            unseen++;
+        }
+    return inventory->card_count > 0 &&
+           observe_health_blind(changes, node, inventory->card_count, unseen,
+                                reason);
+}
+
+/* A node that lists none of several cards does not see them: they are not
+ * gone all at once, and work on them goes on. */
+static bool
+has_lost_all(struct changes *changes, struct ref node,
+             const struct report_inventory *inventory)
+{
+    size_t known = 0;
+
+    if (inventory->card_count > 0)
+        return false;
+    world_each_child(changes->world, KIND_CARD, node, ref)
+        known += !get_card(changes, ref)->missing;
+    if (!observe_health_blind(changes, node, known, known,
+                              "its list of cards is empty"))
+        return false;
+    world_each_child(changes->world, KIND_CARD, node, card)
+        if (!get_card(changes, card)->missing)
+            observe_health_stale(changes, card);
+    return true;
+}
+
 size_t
 observe_cards_inventory(struct changes *changes, struct ref node,
                         const struct report_inventory *inventory)
 {
     size_t refused = 0;
+    bool blind = is_blind(changes, node, inventory);
 
     observe_node(changes, node, inventory);
     for (size_t i = 0; i < inventory->card_count; i++)
         refused += observe_card(changes, node, &inventory->cards[i],
-                                inventory->simulated);
-    mark_missing(changes, node, inventory);
+                                inventory->simulated, blind);
+    if (!has_lost_all(changes, node, inventory))
+        mark_missing(changes, node, inventory);
     add_classes(changes, node, inventory);
     return refused;
 }
@@ -479,5 +501,6 @@ observe_cards_scrub(struct changes *changes, struct ref node,
     }
     ((struct card *)change_update(changes, ref))->handover = HANDOVER_CLEAN;
     alarm_clear(changes, ref, "card.quarantined");
+    observe_health_reset(changes, ref);
     return 0;
 }

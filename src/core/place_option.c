@@ -162,8 +162,11 @@ filter_part(const struct estate *estate, const struct part *part,
     if (place_memory(request->class, part) > request->card_memory_max ||
         is_barred(estate, part, request))
         return FILTER_QUOTA;
-    if (part->health != HEALTH_HEALTHY || part->missing)
+    if (part->health != HEALTH_HEALTHY || part->missing ||
+        (part->links_bad && request->class->count > 1))
         return FILTER_HEALTH;
+    if (part->stale)
+        return FILTER_LEASE;
     if (part->foreign)
         return FILTER_FOREIGN;
     if (part->handover == HANDOVER_FAILED ||

@@ -49,7 +49,8 @@ free_of(const struct part *part, enum place_when when)
 
     if (when == PLACE_FUTURE)
         free += part->leaving_milli + part->gain_milli;
-    if (part->health != HEALTH_HEALTHY || part->missing || part->foreign)
+    if (part->health != HEALTH_HEALTHY || part->missing || part->foreign ||
+        part->stale)
         return 0;
     return (int16_t)(free < 0 ? 0 : free > 1000 ? 1000 : free);
 }

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "core/alarm.h"
+#include "core/card_health.h"
 #include "core/quota_private.h"
 #include "core/reservation.h"
 
@@ -40,7 +41,7 @@ quota_healthy(const struct quota_case *check, const struct quota_extent *extent)
         const struct card *card = change_get(check->changes, ref);
 
         cards += card != NULL && !card->missing &&
-                 card->health == HEALTH_HEALTHY &&
+                 card_health_is_fit(card) &&
                  card_in(check, extent, ref, card);
     }
     return cards * 1000;

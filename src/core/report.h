@@ -20,6 +20,7 @@
 #define REPORT_INSTANCES_MAX 1024
 #define REPORT_VOLUMES_MAX 1024
 #define REPORT_LOGS_MAX 4
+#define REPORT_EVENTS_MAX 16 /* of one card */
 #define REPORT_LOG_BYTES_MAX 65536
 
 /* In the order of enum card_health. */
@@ -29,6 +30,32 @@ enum report_health {
     REPORT_SUSPECT,
     REPORT_DEGRADED,
     REPORT_FAILED,
+};
+
+/* Something that was heard of a card, once or many times. */
+struct report_event {
+    int64_t xid;
+    int64_t pid;      /* -1: none told */
+    int64_t instance; /* of a hard slice; -1: the whole card */
+    const char *slice; /* its name, "" when it is not known */
+    int64_t first_ms, last_ms, count;
+    bool has_words; /* of a link's error */
+    int64_t word, status;
+};
+
+/* A look at a card; -1 where it does not say. */
+struct report_look {
+    const char *uuid;
+    int64_t age_ms; /* since it answered; -1: never */
+    enum report_health health;
+    const char *health_reason;
+    bool asks_nothing; /* it can ask for an action, and asks for none */
+    bool has_rows;     /* it tells of its memory rows by flags */
+    int64_t clean;     /* looks without fault one after the other */
+    int64_t temperature_c, power_mw, busy_permille, memory_used_mib;
+    int64_t ecc_corrected, ecc_uncorrected, clock_reasons;
+    const struct report_event *events;
+    size_t event_count;
 };
 
 struct report_card {
@@ -59,6 +86,9 @@ struct report_inventory {
     const char *facts; /* canonical JSON object: versions, kernel, cgroups */
     const struct report_card *cards;
     size_t card_count;
+    /* Sent apart, with every report: */
+    const struct report_look *looks;
+    size_t look_count;
 };
 
 enum report_state {
@@ -134,6 +164,8 @@ struct report {
     size_t volume_count;
     const struct report_log *logs;
     size_t log_count;
+    const struct report_look *looks;
+    size_t look_count;
 };
 
 #endif

@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "core/booking.h"
+#include "core/card_health.h"
 #include "core/maintenance.h"
 
 /* --- windows --- */
@@ -175,7 +176,7 @@ healthy_of(const struct changes *changes, struct ref pool, struct ref class)
         const struct card *card = change_get(changes, ref);
 
         cards += card != NULL && !card->missing &&
-                 card->health == HEALTH_HEALTHY &&
+                 card_health_is_fit(card) &&
                  (ref_is_none(pool) ||
                   ref_equal(world_ancestor(world, KIND_POOL, ref), pool)) &&
                  card_is_of(world_class(world, class), card);
@@ -270,7 +271,7 @@ maintained_of(const struct changes *changes,
         world_each_child(world, KIND_CARD, node, ref) {
             const struct card *card = world_card(world, ref);
 
-            cards += !card->missing && card->health == HEALTH_HEALTHY &&
+            cards += !card->missing && card_health_is_fit(card) &&
                      card_is_of(world_class(world, class), card);
         }
     }
@@ -349,7 +350,7 @@ check_start(const struct changes *changes,
         world_each_child(world, KIND_CARD, node, ref) {
             const struct card *card = world_card(world, ref);
 
-            count += card->health == HEALTH_HEALTHY && !card->missing &&
+            count += card_health_is_fit(card) && !card->missing &&
                      !card->foreign &&
                      card_is_of(world_class(world, reservation->class),
                                 card) &&

@@ -3,6 +3,7 @@
 
 #include "base/json.h"
 #include "core/booking.h"
+#include "core/card_health.h"
 #include "core/lifecycle.h"
 #include "core/maintenance.h"
 #include "core/usage.h"
@@ -68,7 +69,7 @@ part_fits(const struct choice *choice, const struct part *part)
                               choice->reservation->opens_ms,
                               choice->reservation->closes_ms) &&
            choice->estate->sites[part->site].fresh &&
-           card->health == HEALTH_HEALTHY && !card->missing &&
+           card_health_is_fit(card) && !card->missing &&
            !card->foreign && card->handover != HANDOVER_FAILED &&
            part->held_milli == 0 &&
            (class == NULL ||

@@ -15,6 +15,7 @@
 _Static_assert(KIND_COUNT <= 64, "kinds fit in the bits of parents");
 
 static const struct rule rules[KIND_COUNT] = {
+    [KIND_PLATFORM] = { .update = rules_update_platform },
     [KIND_POOL] = { .parents = BELOW(PLATFORM),
                     .named = true,
                     .create = rules_create_pool,

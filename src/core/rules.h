@@ -51,7 +51,7 @@ const struct rule *rules_of(enum kind kind);
 rule_before rules_cut_node, rules_cut_card;
 rule_create rules_create_pool, rules_create_class, rules_create_price,
     rules_create_priority, rules_create_jointoken;
-rule_update rules_update_pool, rules_update_node, rules_update_card,
+rule_update rules_update_platform, rules_update_pool, rules_update_node, rules_update_card,
     rules_update_price, rules_update_priority;
 rule_delete rules_delete_pool, rules_delete_node, rules_delete_class,
     rules_delete_priority, rules_delete_price;
@@ -97,6 +97,13 @@ edit_has(const struct edit *edit, const char *field)
     const json_t *value = json_object_get(edit->body, field);
 
     return value != NULL && !json_is_null(value);
+}
+
+/* Is it in the body, perhaps as null? */
+static inline bool
+edit_names(const struct edit *edit, const char *field)
+{
+    return json_object_get(edit->body, field) != NULL;
 }
 
 /* A document that lists objects of a kind by id or name below the platform:

@@ -5,6 +5,8 @@
 
 #include "core/gate.h"
 #include "core/governance.h"
+#include "core/health_policy.h"
+#include "core/observe_health.h"
 #include "core/usage.h"
 
 /* What the platform owns: pools, nodes, cards, classes, priorities, prices. */
@@ -70,7 +72,7 @@ check_pool(const struct pool *pool, struct error *err)
         return error_field(err, "/defrag_moves",
                            "defrag is auto and defrag_moves is 0: say how many "
                            "workloads may be moved in an hour, or take advise");
-    return 0;
+    return health_policy_check(pool->health, err);
 }
 
 int
@@ -88,8 +90,14 @@ int
 rules_update_pool(const struct edit *edit, const void *before, void *image,
                   struct error *err)
 {
+    const struct pool *pool = image;
+
     (void)before;
-    return rules_create_pool(edit, image, err);
+    if (rules_create_pool(edit, image, err) != 0)
+        return -1;
+    if (edit_names(edit, "health"))
+        observe_health_policy(edit->changes, pool->object.self);
+    return 0;
 }
 
 int
@@ -188,6 +196,24 @@ rules_delete_node(const struct edit *edit, struct ref ref, struct error *err)
     return 0;
 }
 
+/* A person's word is kept apart from what the card says. */
+static int
+set_health(const struct edit *edit, const struct card *old, struct card *card,
+           struct error *err)
+{
+    char reason[sizeof(card->health_reason)];
+    int health = card->health;
+
+    if (!edit_has(edit, "health_reason"))
+        return error_field(err, "/health_reason",
+                           "a verdict set by hand needs its reason");
+    memcpy(reason, card->health_reason, sizeof(reason));
+    memcpy(card->health_reason, old->health_reason, sizeof(reason));
+    card->health = old->health;
+    return observe_health_set(edit->changes, card->object.self, health, reason,
+                              err);
+}
+
 /* Only a scrub makes a card clean; a person can ask for one. */
 int
 rules_update_card(const struct edit *edit, const void *before, void *image,
@@ -205,9 +231,23 @@ rules_update_card(const struct edit *edit, const void *before, void *image,
         return error_set(err, ERROR_CONFLICT,
                          "the card is in use: %lld milli-cards are bound",
                          (long long)old->used_milli);
-    if (card->health != old->health && !edit_has(edit, "health_reason"))
-        return error_field(err, "/health_reason",
-                           "a verdict set by hand needs its reason");
+    if (!edit_has(edit, "health") && !edit_has(edit, "health_reason"))
+        return 0;
+    return set_health(edit, old, card, err);
+}
+
+int
+rules_update_platform(const struct edit *edit, const void *before, void *image,
+                      struct error *err)
+{
+    const struct platform *platform = image;
+
+    if (!edit_names(edit, "health"))
+        return 0;
+    (void)before;
+    if (health_policy_check(platform->health, err) != 0)
+        return -1;
+    observe_health_policy(edit->changes, (struct ref){ 0 });
     return 0;
 }
 

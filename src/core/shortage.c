@@ -106,8 +106,8 @@ say_capacity(int64_t need, const struct place_tally *tally,
           "run something that the platform did not start; it starts when "
           "that is gone, or when others are free" },
         { FILTER_LEASE, REASON_HEALTH,
-          "are on nodes that do not answer; it starts when they do, or when "
-          "others are free" },
+          "are on nodes that do not answer, or do not tell of their health; it "
+          "starts when they do, or when others are free" },
         { FILTER_COMPATIBLE, REASON_COMPATIBILITY,
           "are not what it needs by a requirement; it starts when they are, "
           "or when others are free" },

@@ -4,6 +4,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "core/card_health.h"
 #include "core/month.h"
 #include "core/price.h"
 #include "core/share.h"
@@ -142,11 +143,11 @@ usage_remainder(const struct changes *changes, struct ref ref)
     const struct node *node = change_get(changes, card->object.parent);
 
     if (card->missing || node == NULL || node->state == NODE_LOST ||
-        card->health == HEALTH_UNKNOWN)
+        card->health == HEALTH_UNKNOWN || card->stale)
         return USAGE_UNKNOWN;
     if (node->state == NODE_MAINTENANCE)
         return USAGE_MAINTENANCE;
-    if (card->health != HEALTH_HEALTHY || card->foreign ||
+    if (!card_health_is_fit(card) || card->foreign ||
         card->handover == HANDOVER_FAILED)
         return USAGE_UNHEALTHY;
     if (card->handover == HANDOVER_PENDING || card->dirty[0] != '\0')

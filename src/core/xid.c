@@ -144,6 +144,19 @@ parse_words(const char *text, struct xid *out)
     out->has_words = true;
 }
 
+/* "0000:41:00" or "0000:41:00 GPU-I:05 GPU-CI:00": a hard slice. */
+static void
+read_place(const char *text, size_t size, struct xid *out)
+{
+    const char *slice = strstr(text, " GPU-I:");
+    size_t card = strcspn(text, " )");
+
+    read_card(text, card < size ? card : size, out);
+    if (slice != NULL && slice < text + size &&
+        isdigit((unsigned char)slice[7]))
+        out->instance = strtoll(slice + 7, NULL, 10);
+}
+
 /* "NVRM: Xid (PCI:0000:41:00): 31, pid=4242, name=python, ..." */
 bool
 xid_parse(const char *line, struct xid *out)
@@ -153,14 +166,14 @@ xid_parse(const char *line, struct xid *out)
     size_t size;
     char *end;
 
-    *out = (struct xid){ .pid = -1 };
+    *out = (struct xid){ .pid = -1, .instance = -1 };
     if (at == NULL)
         return false;
     if (strncmp(at + 6, "Xid (PCI:", 9) != 0)
         return parse_lost(at, out);
     at += 15;
     size = strcspn(at, ")");
-    read_card(at, size, out);
+    read_place(at, size, out);
     if (strncmp(at + size, "): ", 3) != 0)
         return false;
     at += size + 3;

@@ -34,6 +34,7 @@ enum xid_link { XID_IGNORED, XID_NOTED, XID_LINK_DOWN, XID_RESET };
 struct xid {
     int64_t number;
     int64_t pid;    /* -1: none told */
+    int64_t instance; /* of the hard slice it is about; -1: the whole card */
     char card[24];  /* 0000:41:00.0; "": none told */
     bool has_words; /* of a link's error: interrupt word and status */
     uint32_t word, status;

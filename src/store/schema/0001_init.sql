@@ -47,6 +47,7 @@ CREATE TABLE "platform" (
     "breakglass_ms" INTEGER,
     "workorder_max_ms" INTEGER,
     "workorder_drain" INTEGER,
+    "health" TEXT,
     "restored_ms" INTEGER,
     "observing" INTEGER,
     "second_factor" TEXT,
@@ -78,6 +79,7 @@ CREATE TABLE "pool" (
     "defrag_to" INTEGER,
     "defrag_hour_ms" INTEGER,
     "defrag_moved" INTEGER,
+    "health" TEXT,
     "live" INTEGER NOT NULL DEFAULT 1
 ) STRICT;
 CREATE TABLE "node" (
@@ -132,6 +134,12 @@ CREATE TABLE "card" (
     "island" TEXT,
     "health" TEXT,
     "health_reason" TEXT,
+    "health_ms" INTEGER,
+    "tolerated" INTEGER,
+    "stale" INTEGER,
+    "links_bad" INTEGER,
+    "looked" INTEGER,
+    "heard" TEXT,
     "simulated" INTEGER,
     "foreign" INTEGER,
     "missing" INTEGER,
