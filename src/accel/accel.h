@@ -9,6 +9,7 @@
 
 #include "base/arena.h"
 #include "base/error.h"
+#include "core/card_health.h"
 
 /*
  * Which accelerators does this machine have, how are they, who is on them,
@@ -98,9 +99,10 @@ struct accel_state {
     int32_t power_mw;            /* -1: not known */
 };
 
-/* What the card's own flags say, most weighty first: the action that the
- * vendor asks for, memory that cannot be repaired, what waits for a reset,
- * clocks that hardware holds down.  Events are judged elsewhere. */
+/* The card's own flags. */
+void accel_flags(const struct accel_reading *reading, struct card_flags *out);
+/* What they say, and the values that a state has (core/card_health.h judges).
+ */
 void accel_judge(const struct accel_reading *reading,
                  struct accel_state *state_out);
 

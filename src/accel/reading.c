@@ -4,6 +4,9 @@
 
 #include "accel/accel.h"
 
+/* Given up for errors: more than a card of that kind may have. */
+#define PAGES_MOST 64
+
 static const struct {
     const char *text, *unit;
     int64_t min, max;
@@ -48,86 +51,45 @@ accel_reading_is(const struct accel_reading *reading, enum accel_item item)
 
 /* --- the verdict of the card's own flags --- */
 
-static void
-verdict(struct accel_state *state, enum accel_health health, const char *reason)
+static int
+flag_of(const struct accel_reading *reading, enum accel_item item)
 {
-    if (state->health != ACCEL_HEALTHY)
-        return;
-    state->health = health;
-    (void)snprintf(state->reason, sizeof(state->reason), "%s", reason);
+    int64_t value = reading->value[item];
+
+    return value == ACCEL_ABSENT ? -1 : value > INT16_MAX ? INT16_MAX
+                                                           : (int)value;
 }
 
-/* Its own action comes first: it has seen all of what follows. */
-static void
-judge_recovery(const struct accel_reading *reading, struct accel_state *state)
+static bool
+is_any(const struct accel_reading *reading, enum accel_item a,
+       enum accel_item b, enum accel_item c)
 {
-    static const struct {
-        enum accel_health health;
-        const char *reason;
-    } actions[] = {
-        [1] = { ACCEL_FAILED, "the card asks for a reset" },
-        [2] = { ACCEL_FAILED, "the card asks for a reboot of the node" },
-        [3] = { ACCEL_DEGRADED, "the card asks for its links to be drained" },
-        [4] = { ACCEL_SUSPECT, "the card asks to be drained and reset" },
-        [5] = { ACCEL_DEGRADED, "the fabric's domain has to be recovered" },
-    };
-    int64_t action = reading->value[ACCEL_RECOVERY];
-
-    if (action == ACCEL_ABSENT || action == 0)
-        return;
-    if (action < (int64_t)(sizeof(actions) / sizeof(actions[0])))
-        verdict(state, actions[action].health, actions[action].reason);
-    else
-        verdict(state, ACCEL_DEGRADED, "the card asks for something unknown");
+    return accel_reading_is(reading, a) || accel_reading_is(reading, b) ||
+           accel_reading_is(reading, c);
 }
 
-static void
-judge_memory(const struct accel_reading *reading, struct accel_state *state)
+void
+accel_flags(const struct accel_reading *reading, struct card_flags *out)
 {
-    if (accel_reading_is(reading, ACCEL_REMAP_FAILED))
-        verdict(state, ACCEL_FAILED,
-                "memory rows could not be replaced: replace the card");
-    if (accel_reading_is(reading, ACCEL_UNREPAIRABLE))
-        verdict(state, ACCEL_FAILED,
-                "its memory is beyond repair: replace the card");
-    if (accel_reading_is(reading, ACCEL_SRAM_EXCEEDED))
-        verdict(state, ACCEL_FAILED,
-                "SRAM errors are beyond the vendor's bound: replace the card");
-    if (reading->value[ACCEL_PAGES_RETIRED] >= 64)
-        verdict(state, ACCEL_FAILED,
-                "64 memory pages are given up: replace the card");
-    if (accel_reading_is(reading, ACCEL_BANKS_SPENT))
-        verdict(state, ACCEL_DEGRADED, "a memory bank has no spare row left");
-    if (accel_reading_is(reading, ACCEL_REMAP_PENDING) ||
-        accel_reading_is(reading, ACCEL_REPAIR_PENDING) ||
-        accel_reading_is(reading, ACCEL_PAGES_PENDING))
-        verdict(state, ACCEL_SUSPECT,
-                "a memory repair waits for a reset of the card");
-}
-
-static void
-judge_vendor(const struct accel_reading *reading, struct accel_state *state)
-{
-    if (reading->value[ACCEL_ATTENTION] >= 4)
-        verdict(state, ACCEL_FAILED, "the vendor says: replace the card");
-    else if (reading->value[ACCEL_ATTENTION] == 3)
-        verdict(state, ACCEL_DEGRADED, "the vendor says: it is in a bad way");
-    else if (reading->value[ACCEL_ATTENTION] == 2)
-        verdict(state, ACCEL_SUSPECT, "the vendor says: it is worn");
-}
-
-/* Fewer lanes than both ends can is a fault also of an idle card; a lower
- * generation is not. */
-static void
-judge_speed(const struct accel_reading *reading, struct accel_state *state)
-{
-    int64_t reasons = reading->value[ACCEL_CLOCK_REASONS];
+    int64_t pages = reading->value[ACCEL_PAGES_RETIRED];
     int64_t width = reading->value[ACCEL_PCIE_WIDTH];
 
-    if (reasons != ACCEL_ABSENT && (reasons & 0xC8) != 0)
-        verdict(state, ACCEL_SUSPECT, "hardware holds its clocks down");
-    if (width > 0 && width < reading->value[ACCEL_PCIE_WIDTH_MAX])
-        verdict(state, ACCEL_SUSPECT, "its bus has fewer lanes than it could");
+    *out = (struct card_flags){
+        .recovery = flag_of(reading, ACCEL_RECOVERY),
+        .remap_failed = flag_of(reading, ACCEL_REMAP_FAILED),
+        .remap_pending = is_any(reading, ACCEL_REMAP_PENDING,
+                                ACCEL_REPAIR_PENDING, ACCEL_PAGES_PENDING)
+                             ? 1
+                             : flag_of(reading, ACCEL_REMAP_PENDING),
+        .unrepairable = flag_of(reading, ACCEL_UNREPAIRABLE),
+        .sram_exceeded = flag_of(reading, ACCEL_SRAM_EXCEEDED),
+        .pages_spent = pages == ACCEL_ABSENT ? -1 : pages >= PAGES_MOST,
+        .banks_spent = flag_of(reading, ACCEL_BANKS_SPENT),
+        .attention = flag_of(reading, ACCEL_ATTENTION),
+        .clock_reasons = flag_of(reading, ACCEL_CLOCK_REASONS),
+        .lanes_missing =
+            width > 0 && width < reading->value[ACCEL_PCIE_WIDTH_MAX],
+    };
 }
 
 static int32_t
@@ -149,10 +111,18 @@ accel_judge(const struct accel_reading *reading, struct accel_state *state_out)
         .power_mw = small(reading->value[ACCEL_POWER]),
     };
 
-    judge_recovery(reading, &state);
-    judge_memory(reading, &state);
-    judge_vendor(reading, &state);
-    judge_speed(reading, &state);
+    static const enum accel_health healths[] = {
+        [HEALTH_UNKNOWN] = ACCEL_UNKNOWN,   [HEALTH_HEALTHY] = ACCEL_HEALTHY,
+        [HEALTH_SUSPECT] = ACCEL_SUSPECT,   [HEALTH_DEGRADED] = ACCEL_DEGRADED,
+        [HEALTH_FAILED] = ACCEL_FAILED,
+    };
+    struct card_flags flags;
+    struct card_verdict verdict;
+
+    accel_flags(reading, &flags);
+    verdict = card_health_flags(&flags);
+    state.health = healths[verdict.health];
+    (void)snprintf(state.reason, sizeof(state.reason), "%s", verdict.reason);
     *state_out = state;
 }
 

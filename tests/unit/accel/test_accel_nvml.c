@@ -99,10 +99,12 @@ flags_of_the_card_decide_its_health(void **state)
     card->recovery = 2;
     assert_string_equal(health_of(&accel, U0).reason,
                         "the card asks for a reboot of the node");
+    /* [N10] A word that nobody knows degrades; it excuses nothing [N17]. */
     card->recovery = 9;
+    assert_int_equal(health_of(&accel, U0).health, ACCEL_FAILED);
+    card->remap_failed = card->banks_spent = card->remap_pending = 0;
     assert_int_equal(health_of(&accel, U0).health, ACCEL_DEGRADED);
     memset(&card->recovery, 0, 4);
-    card->remap_failed = card->banks_spent = card->remap_pending = 0;
     card->clock_reasons = 0x4;
     assert_int_equal(health_of(&accel, U0).health, ACCEL_HEALTHY);
     card->clock_reasons = 0x80;
