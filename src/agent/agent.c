@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "agent/glance.h"
 #include "agent/lane.h"
 #include "agent/logs.h"
 #include "agent/roster.h"
@@ -59,6 +60,7 @@ struct agent {
     int64_t serial; /* of the last */
     struct sight *sight;
     struct digest told; /* digest of the inventory that was taken */
+    struct glance *glance; /* NULL: none yet */
     struct reply *replies;
 };
 
@@ -307,6 +309,7 @@ digest_saying(struct saying *saying, struct arena *arena)
         list[i].cpu_us = 0;
     }
     steady.report.instances = list;
+    glance_steady(arena, &steady.report);
     steady.known = "";
     sync_write(&bytes, &steady);
     digest_of(bytes.bytes, bytes.size, &saying->digest);
@@ -323,6 +326,7 @@ say(struct agent *agent, struct arena *arena, struct saying *saying)
     roster_report(agent->roster, arena, &saying->sync.report);
     say_logs(agent, arena, &saying->sync.report);
     say_inventory(agent, arena, saying);
+    glance_say(agent->glance, arena, &saying->sync.report);
     digest_saying(saying, arena);
 }
 
@@ -467,6 +471,22 @@ set_sight(struct agent *agent, struct sight *sight)
     return kept;
 }
 
+/* The looks of a sight; tells of them when anything in them is news. */
+static void
+set_glance(struct agent *agent, const struct report_inventory *inventory)
+{
+    struct glance *glance = glance_new(inventory->looks, inventory->look_count);
+    struct glance *old;
+
+    (void)pthread_mutex_lock(&agent->lock);
+    old = agent->glance;
+    agent->glance = glance;
+    if (glance_is_news(glance, old))
+        stir(agent);
+    (void)pthread_mutex_unlock(&agent->lock);
+    glance_free(old);
+}
+
 static void *
 inventory_main(void *data)
 {
@@ -478,7 +498,9 @@ inventory_main(void *data)
 
         if (sight == NULL)
             log_warn("inventory: %s", err.text);
-        else if (!set_sight(agent, sight))
+        else
+            set_glance(agent, &sight->inventory);
+        if (sight != NULL && !set_sight(agent, sight))
             free_sight(sight);
         pause_ms(sight == NULL ? 500 : agent->inventory_ms);
     }

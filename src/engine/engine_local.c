@@ -244,6 +244,64 @@ read_card(struct arena *arena, const json_t *card, struct report_card *out)
     count_foreign(arena, card, out);
 }
 
+/* --- looks --- */
+
+static void
+read_event(struct arena *arena, const json_t *event, struct report_event *out)
+{
+    *out = (struct report_event){
+        .xid = number_of(event, "xid"),
+        .pid = number_of(event, "pid"),
+        .instance = number_of(event, "instance"),
+        .slice = text_of(arena, event, "slice", 39),
+        .first_ms = number_of(event, "first_ms"),
+        .last_ms = number_of(event, "last_ms"),
+        .count = number_of(event, "count"),
+        .has_words = json_is_true(json_object_get(event, "has_words")),
+        .word = number_of(event, "word"),
+        .status = number_of(event, "status"),
+    };
+}
+
+static void
+read_events(struct arena *arena, const json_t *list, struct report_look *out)
+{
+    size_t count = json_array_size(list);
+    struct report_event *events;
+
+    if (count > REPORT_EVENTS_MAX)
+        count = REPORT_EVENTS_MAX;
+    events = arena_alloc(arena, (count + 1) * sizeof(*events));
+    for (size_t i = 0; i < count; i++)
+        read_event(arena, json_array_get(list, i), &events[i]);
+    out->events = events;
+    out->event_count = count;
+}
+
+static void
+read_look(struct arena *arena, const json_t *card,
+          const struct report_card *fact, struct report_look *out)
+{
+    const json_t *look = json_object_get(card, "look");
+
+    *out = (struct report_look){
+        .uuid = fact->uuid,
+        .health = fact->health,
+        .health_reason = fact->health_reason,
+        .asks_nothing = json_is_true(json_object_get(look, "asks_nothing")),
+        .has_rows = json_is_true(json_object_get(look, "has_rows")),
+        .clean = number_of(look, "clean"),
+        .temperature_c = number_of(look, "temperature_c"),
+        .power_mw = number_of(look, "power_mw"),
+        .busy_permille = number_of(look, "busy_permille"),
+        .memory_used_mib = number_of(look, "memory_used_mib"),
+        .ecc_corrected = number_of(look, "ecc_corrected"),
+        .ecc_uncorrected = number_of(look, "ecc_uncorrected"),
+        .clock_reasons = number_of(look, "clock_reasons"),
+    };
+    read_events(arena, json_object_get(look, "events"), out);
+}
+
 /* What the node is, in words; what changes all the time stays out. */
 static const char *
 make_facts(struct arena *arena, const json_t *node)
@@ -269,6 +327,7 @@ local_inventory(struct engine *engine, struct arena *arena,
     scoped_json node = NULL;
     scoped_json result = NULL;
     struct report_card *list;
+    struct report_look *looks;
     const json_t *cards;
     size_t count;
 
@@ -280,8 +339,11 @@ local_inventory(struct engine *engine, struct arena *arena,
     if (count > REPORT_CARDS_MAX)
         count = REPORT_CARDS_MAX;
     list = arena_alloc(arena, count * sizeof(*list));
-    for (size_t i = 0; i < count; i++)
+    looks = arena_alloc(arena, (count + 1) * sizeof(*looks));
+    for (size_t i = 0; i < count; i++) {
         read_card(arena, json_array_get(cards, i), &list[i]);
+        read_look(arena, json_array_get(cards, i), &list[i], &looks[i]);
+    }
     *inventory_out = (struct report_inventory){
         .simulated = json_is_true(json_object_get(node, "simulated")),
         .cpu_milli = number_of(node, "cpus") * 1000,
@@ -289,6 +351,8 @@ local_inventory(struct engine *engine, struct arena *arena,
         .facts = make_facts(arena, node),
         .cards = list,
         .card_count = count,
+        .looks = looks,
+        .look_count = count,
     };
     return 0;
 }

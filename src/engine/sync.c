@@ -112,6 +112,41 @@ static const struct codec_field log_fields[] = {
 };
 static const struct codec log_codec = CODEC(struct report_log, log_fields);
 
+static const struct codec_field event_fields[] = {
+    CODEC_FIELD(struct report_event, xid, CODEC_INT, 0, NUMBER_MAX),
+    CODEC_FIELD(struct report_event, pid, CODEC_INT, -1, NUMBER_MAX),
+    CODEC_FIELD(struct report_event, instance, CODEC_INT, -1, 1024),
+    CODEC_FIELD(struct report_event, slice, CODEC_TEXT, 0, 39),
+    CODEC_FIELD(struct report_event, first_ms, CODEC_INT, 0, NUMBER_MAX),
+    CODEC_FIELD(struct report_event, last_ms, CODEC_INT, 0, NUMBER_MAX),
+    CODEC_FIELD(struct report_event, count, CODEC_INT, 1, NUMBER_MAX),
+    CODEC_FIELD(struct report_event, has_words, CODEC_BOOL, 0, 0),
+    CODEC_FIELD(struct report_event, word, CODEC_INT, 0, UINT32_MAX),
+    CODEC_FIELD(struct report_event, status, CODEC_INT, 0, UINT32_MAX),
+};
+static const struct codec event_codec =
+    CODEC(struct report_event, event_fields);
+
+static const struct codec_field look_fields[] = {
+    CODEC_FIELD(struct report_look, uuid, CODEC_ID, 0, 63),
+    CODEC_FIELD(struct report_look, age_ms, CODEC_INT, -1, NUMBER_MAX),
+    CODEC_WORDS(struct report_look, health, health_words),
+    CODEC_FIELD(struct report_look, health_reason, CODEC_TEXT, 0, 127),
+    CODEC_FIELD(struct report_look, asks_nothing, CODEC_BOOL, 0, 0),
+    CODEC_FIELD(struct report_look, has_rows, CODEC_BOOL, 0, 0),
+    CODEC_FIELD(struct report_look, clean, CODEC_INT, 0, NUMBER_MAX),
+    CODEC_FIELD(struct report_look, temperature_c, CODEC_INT, -1000, 1000),
+    CODEC_FIELD(struct report_look, power_mw, CODEC_INT, -1, AMOUNT),
+    CODEC_FIELD(struct report_look, busy_permille, CODEC_INT, -1, 1000),
+    CODEC_FIELD(struct report_look, memory_used_mib, CODEC_INT, -1, AMOUNT),
+    CODEC_FIELD(struct report_look, ecc_corrected, CODEC_INT, -1, NUMBER_MAX),
+    CODEC_FIELD(struct report_look, ecc_uncorrected, CODEC_INT, -1,
+                NUMBER_MAX),
+    CODEC_FIELD(struct report_look, clock_reasons, CODEC_INT, -1, NUMBER_MAX),
+    { .name = "events", .type = CODEC_MINE },
+};
+static const struct codec look_codec = CODEC(struct report_look, look_fields);
+
 static const struct codec_field sync_fields[] = {
     { .name = "protocol", .type = CODEC_MINE },
     CODEC_FIELD(struct sync, known, CODEC_TEXT, 0, 64),
@@ -124,6 +159,7 @@ static const struct codec_field sync_fields[] = {
     { .name = "scrubs", .type = CODEC_MINE },
     { .name = "volumes", .type = CODEC_MINE },
     { .name = "logs", .type = CODEC_MINE },
+    { .name = "looks", .type = CODEC_MINE },
 };
 static const struct codec sync_codec = CODEC(struct sync, sync_fields);
 
@@ -155,6 +191,16 @@ write_log(json_t *item, const void *record)
 
     base64_encode(&text, log->bytes, log->size);
     (void)json_object_set_new(item, "bytes", json_string(buffer_text(&text)));
+}
+
+static void
+write_look(json_t *item, const void *record)
+{
+    const struct report_look *look = record;
+
+    (void)json_object_set_new(item, "events",
+                              codec_write_list(&event_codec, look->events,
+                                               look->event_count, NULL));
 }
 
 static json_t *
@@ -196,6 +242,10 @@ write_lists(json_t *object, const struct report *report)
     (void)json_object_set_new(object, "logs",
                               codec_write_list(&log_codec, report->logs,
                                                report->log_count, write_log));
+    (void)json_object_set_new(
+        object, "looks",
+        codec_write_list(&look_codec, report->looks, report->look_count,
+                         write_look));
 }
 
 void
@@ -255,6 +305,25 @@ read_log(struct arena *arena, const json_t *item, void *record,
     return 0;
 }
 
+static const struct codec_list event_list = { "events", &event_codec,
+                                              REPORT_EVENTS_MAX, NULL };
+
+static int
+read_look(struct arena *arena, const json_t *item, void *record,
+          struct error *err)
+{
+    struct report_look *look = record;
+    void *events;
+
+    if (codec_read_list(arena, &event_list, item, &events, &look->event_count,
+                        err) != 0)
+        return -1;
+    look->events = events;
+    return 0;
+}
+
+static const struct codec_list look_list = { "looks", &look_codec,
+                                             REPORT_CARDS_MAX, read_look };
 static const struct codec_list card_list = { "cards", &card_codec,
                                              REPORT_CARDS_MAX, NULL };
 static const struct codec_list instance_list = { "instances",
@@ -310,7 +379,7 @@ static int
 read_lists(struct arena *arena, const json_t *object, struct report *report,
            struct error *err)
 {
-    void *releases, *scrubs, *volumes, *logs;
+    void *releases, *scrubs, *volumes, *logs, *looks;
 
     if (codec_read_list(arena, &release_list, object, &releases,
                         &report->release_count, err) != 0 ||
@@ -319,12 +388,15 @@ read_lists(struct arena *arena, const json_t *object, struct report *report,
         codec_read_list(arena, &volume_list, object, &volumes,
                         &report->volume_count, err) != 0 ||
         codec_read_list(arena, &log_list, object, &logs, &report->log_count,
-                        err) != 0)
+                        err) != 0 ||
+        codec_read_list(arena, &look_list, object, &looks,
+                        &report->look_count, err) != 0)
         return -1;
     report->releases = releases;
     report->scrubs = scrubs;
     report->volumes = volumes;
     report->logs = logs;
+    report->looks = looks;
     return 0;
 }
 

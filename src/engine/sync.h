@@ -23,7 +23,12 @@
  *  "scrubs": [{"uuid", "verified", "text"}],
  *  "volumes": [{"volume", "state", "failure"}],
  *  "logs": [{"request", "bytes" (base64), "next", "complete", "truncated",
- *     "failure"}]}
+ *     "failure"}],
+ *  "looks": [{"uuid", "age_ms", "health", "health_reason", "asks_nothing",
+ *     "has_rows", "clean", "temperature_c", "power_mw", "busy_permille",
+ *     "memory_used_mib", "ecc_corrected", "ecc_uncorrected", "clock_reasons",
+ *     "events": [{"xid", "pid", "instance", "slice", "first_ms", "last_ms",
+ *        "count", "has_words", "word", "status"}]}]}
  *
  * Everything is repeated until an order shows that it was taken: nothing is
  * lost with an answer.

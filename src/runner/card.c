@@ -7,6 +7,7 @@
 
 #include "base/json.h"
 #include "engine/part.h"
+#include "runner/look.h"
 #include "runner/node.h"
 
 /* Each process with the instance whose group it is in. */
@@ -116,7 +117,7 @@ card_row(struct node *node, const struct accel_card *card,
     state_of(node, card->uuid, crew, &state, &processes);
     return json_pack(
         "{s:s, s:s, s:s, s:I, s:i, s:s, s:i, s:i, s:s, s:s, s:s, s:s, s:s, "
-        "s:s, s:s, s:b, s:o, s:o, s:o}",
+        "s:s, s:s, s:b, s:o, s:o, s:o, s:o}",
         "uuid", card->uuid, "vendor", card->vendor, "model", card->model,
         "memory_mib", (json_int_t)card->memory_mib, "compute_units",
         (int)card->compute_units, "pci", card->pci, "numa", (int)card->numa,
@@ -124,7 +125,7 @@ card_row(struct node *node, const struct accel_card *card,
         card->firmware, "arch", card->arch, "serial", card->serial, "domain",
         card->domain, "health", accel_health_text(state.health),
         "health_reason", state.reason, "sliced", state.sliced, "links",
-        links_of(card), "holders", holders_of(node, card->uuid), "processes",
+        links_of(card), "look", look_row(node, card, &state), "holders", holders_of(node, card->uuid), "processes",
         processes);
 }
 
@@ -236,6 +237,18 @@ clean_slice(struct node *node, const char *part, struct accel_scrub *done,
     return partition_destroy(node->partition, part, err);
 }
 
+/* A card that is not well is reset before it is cleaned; one that cannot be
+ * reset is cleaned all the same, and says itself how it is then. */
+static int
+reset_ill(struct node *node, const char *uuid, const struct accel_state *state,
+          struct error *err)
+{
+    if (state->health == ACCEL_HEALTHY ||
+        accel_reset(&node->accel, uuid, err) == 0)
+        return 0;
+    return err->code == ERROR_UNSUPPORTED || err->code == ERROR_DENIED ? 0 : -1;
+}
+
 /* A card is cleaned as a whole, and left as the name says. */
 static int
 clean(struct node *node, const char *part, struct accel_scrub *done,
@@ -251,6 +264,7 @@ clean(struct node *node, const char *part, struct accel_scrub *done,
     if (accel_health(&node->accel, uuid, &state, err) != 0 ||
         (state.sliced && partition_cut(node->partition, uuid, false,
                                        part_is_cleared(part), err) != 0) ||
+        reset_ill(node, uuid, &state, err) != 0 ||
         accel_scrub(&node->accel, uuid, done, err) != 0)
         return -1;
     return part_is_sliced(part)

@@ -442,6 +442,7 @@ node_open(struct node *node, const struct policy *given, struct error *err)
     undo_half_made(node);
     partition_resume(node->partition, tell_resumed, NULL);
     cap_adopt(node);
+    node->watch = watch_new(&node->accel, policy->kernel_log);
     return 0;
 }
 
@@ -460,6 +461,7 @@ node_close(struct node *node)
         (void)close(node->own.view_fd);
     network_close(&node->network);
     image_store_release(&node->images);
+    watch_free(node->watch);
     partition_close(node->partition);
     accel_close(&node->accel);
 }

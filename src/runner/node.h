@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "accel/accel.h"
+#include "accel/watch.h"
 #include "accel/partition.h"
 #include "base/error.h"
 #include "runner/idmap.h"
@@ -30,6 +31,7 @@ struct node {
     enum cgroup_mode mode;
     bool counts_swap;
     struct accel accel;
+    struct watch *watch; /* of the cards' events */
     struct partition *partition; /* the only way that cards are cut */
     struct image_store images;
     struct network network;

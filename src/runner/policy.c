@@ -25,6 +25,7 @@ static const char *const policy_keys[] = { "version",
                                            "accel",
                                            "estate",
                                            "libraries",
+                                           "kernel_log",
                                            "uid_base_min",
                                            "uid_base_max",
                                            "disk_uid_base",
@@ -101,9 +102,13 @@ read_paths(struct arena *arena, const json_t *object, struct policy *out,
         read_path(arena, object, "estate", false, &out->estate, err) != 0 ||
         read_path(arena, object, "libraries", false, &out->libraries, err) !=
             0 ||
+        read_path(arena, object, "kernel_log", false, &out->kernel_log, err) !=
+            0 ||
         json_text(object, "accel", false, 16, &accel, err) != 0)
         return -1;
     out->accel = arena_strdup(arena, accel);
+    if (out->kernel_log == NULL && strcmp(out->accel, "vendor") == 0)
+        out->kernel_log = "/dev/kmsg";
     if (strcmp(out->accel, "sim") != 0 && strcmp(out->accel, "vendor") != 0)
         return error_field(err, "/accel",
                            "accel is \"sim\" or \"vendor\", not \"%.16s\"",

@@ -29,6 +29,10 @@
  *                             those that the vendors' libraries know;
  *                             libraries: where they are, not needed when the
  *                             system finds them
+ *  "kernel_log": "/dev/kmsg", where the driver tells of errors of cards: this
+ *                             or a file that grows by lines; without it
+ *                             /dev/kmsg for the vendors' cards, none for
+ *                             simulated ones
  *  "uid_base_min": 1000013824, "uid_base_max": ...,  host uids of instances,
  *                             multiples of 65536
  *  "disk_uid_base": 999948288, owners of images and volumes on disk; the
@@ -57,6 +61,7 @@ struct policy {
     const char *accel;
     const char *estate; /* NULL: the backend needs none */
     const char *libraries; /* NULL: where the system has them */
+    const char *kernel_log; /* NULL: none */
     int64_t uid_base_min, uid_base_max;
     int64_t disk_uid_base;
     int64_t cpu_milli_max, memory_mib_max, pids_max, instances_max;

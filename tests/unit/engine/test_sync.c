@@ -24,7 +24,7 @@ static const struct report_card card = {
     .foreign_name = "miner",
 };
 static const struct report_inventory inventory = {
-    true, 8000, 16384, "{\"kernel\":\"6.1\"}", &card, 1
+    true, 8000, 16384, "{\"kernel\":\"6.1\"}", &card, 1, NULL, 0
 };
 static const struct report_instance instance = {
     ID, 2, REPORT_EXITED, "it \"fell\"", true, 137, true, 5, 40, 1000,
@@ -37,6 +37,14 @@ static const struct report_volume volume = {
 };
 static const struct report_log piece = { 9, "a\0b", 3, 12, true, false, "" };
 
+static const struct report_event event = {
+    144, 4242, 3, "1g.10gb@2", 1000, 2000, 800000, true, 0x21, 2
+};
+static const struct report_look look = {
+    "GPU-1", 1500, REPORT_DEGRADED, "hot", true, true, 2, 81,
+    300000,  17,   80000,           5,     0,    64,   &event, 1
+};
+
 static struct sync
 full(void)
 {
@@ -45,7 +53,7 @@ full(void)
         .wait_ms = 10000,
         .challenge = "c0ffee",
         .report = { &inventory, true, &instance, 1, &release, 1, &scrub, 1,
-                    &volume, 1, &piece, 1 },
+                    &volume, 1, &piece, 1, &look, 1 },
     };
 }
 
@@ -71,6 +79,10 @@ everything_is_read_as_it_was_written(void **state)
     assert_string_equal(out.report.releases[0].cards[1], "GPU-2");
     assert_int_equal(out.report.volumes[0].state, REPORT_VOLUME_FAILED);
     assert_memory_equal(out.report.logs[0].bytes, "a\0b", 3);
+    assert_int_equal(out.report.look_count, 1);
+    assert_int_equal(out.report.looks[0].temperature_c, 81);
+    assert_int_equal(out.report.looks[0].events[0].count, 800000);
+    assert_string_equal(out.report.looks[0].events[0].slice, "1g.10gb@2");
     sync_write(&again, &out);
     assert_string_equal(bytes.bytes, again.bytes);
     buffer_release(&bytes);
