@@ -199,6 +199,12 @@ miss(struct duty *duty)
         end(duty, REPORT_GONE, "the node does not have it any more");
 }
 
+static void
+keep(char *member, size_t room, const char *text)
+{
+    (void)snprintf(member, room, "%s", text != NULL ? text : "");
+}
+
 void
 duty_observe(struct duty *duty, const struct report_instance *shown)
 {
@@ -213,6 +219,10 @@ duty_observe(struct duty *duty, const struct report_instance *shown)
     duty->exit_code = shown->exit_code;
     duty->oom = shown->oom;
     duty->cpu_us = shown->cpu_us;
+    keep(duty->cpus, sizeof(duty->cpus), shown->cpus);
+    keep(duty->mems, sizeof(duty->mems), shown->mems);
+    keep(duty->nics, sizeof(duty->nics), shown->nics);
+    duty->pinned = shown->pinned;
     duty->checkpoint_step = shown->checkpoint_step;
     duty->checkpoint_ms = shown->checkpoint_ms;
     (void)snprintf(duty->failure, sizeof(duty->failure), "%s",
@@ -239,6 +249,10 @@ duty_report(const struct duty *duty, struct report_instance *fact_out)
         .exit_code = duty->exit_code,
         .oom = duty->oom,
         .cpu_us = duty->cpu_us,
+        .cpus = duty->cpus,
+        .mems = duty->mems,
+        .nics = duty->nics,
+        .pinned = duty->pinned,
         .checkpoint_step = duty->checkpoint_step,
         .checkpoint_ms = duty->checkpoint_ms,
     };

@@ -65,6 +65,8 @@ struct duty {
     int64_t exit_code;
     bool oom;
     int64_t cpu_us;
+    char cpus[256], mems[64], nics[256];
+    bool pinned;
     int64_t checkpoint_step;
     int64_t checkpoint_ms;
     char (*seen)[64];          /* cards that it has; owned */

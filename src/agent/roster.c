@@ -423,6 +423,9 @@ report_duties(const struct roster *roster, struct arena *arena,
             continue;
         fact->instance = arena_strdup(arena, fact->instance);
         fact->failure = arena_strdup(arena, fact->failure);
+        fact->cpus = arena_strdup(arena, fact->cpus);
+        fact->mems = arena_strdup(arena, fact->mems);
+        fact->nics = arena_strdup(arena, fact->nics);
         report_cards(&roster->duties[i], arena, fact);
         count++;
     }

@@ -95,6 +95,35 @@ job_spread(const char *text, json_t *spec)
     return json_object_set_new(spec, "spread", spread);
 }
 
+/* The server knows the facts, too. */
+int
+job_requires(const char *text, json_t *spec, struct error *err)
+{
+    json_t *requires = json_object_get(spec, "requires"), *bounds;
+    size_t size = strcspn(text, "=");
+    const char *value = text + size + (text[size] == '=');
+    const char *below = strstr(value, "..");
+
+    if (size == 0 || value[0] == '\0')
+        return error_set(err, ERROR_INVALID,
+                         "requires is \"%.60s\", must be FACT=TEXT or "
+                         "FACT=LEAST..BELOW",
+                         text);
+    if (!json_is_object(requires)) {
+        requires = json_object();
+        (void)json_object_set_new(spec, "requires", requires);
+    }
+    if (below == NULL)
+        return json_object_setn_new(requires, text, size, json_string(value));
+    bounds = json_object();
+    if (below > value)
+        (void)json_object_set_new(
+            bounds, "at_least", json_stringn(value, (size_t)(below - value)));
+    if (below[2] != '\0')
+        (void)json_object_set_new(bounds, "below", json_string(below + 2));
+    return json_object_setn_new(requires, text, size, bounds);
+}
+
 int
 job_volume(const char *text, json_t *volumes, struct error *err)
 {
@@ -159,7 +188,7 @@ gather_spec(json_t *body, struct error *err)
     static const char *const keys[] = { "command",    "env",      "volumes",
                                         "ports",      "checkpoint",
                                         "requires",   "workdir",  "topology",
-                                        "spread" };
+                                        "spread",     "pinning" };
     json_t *spec = json_object_get(body, "spec");
 
     if (spec != NULL && !json_is_object(spec))

@@ -16,6 +16,8 @@ int job_instances(const char *text, json_t *body,  /* N or N..MOST */
                   struct error *err);
 int job_topology(const char *text, json_t *spec);  /* LEVEL[:MODE] */
 int job_spread(const char *text, json_t *spec);    /* LEVEL[:MOST][:MODE] */
+int job_requires(const char *text, json_t *spec, /* FACT=TEXT, or bounds */
+                 struct error *err);              /* FACT=LEAST..BELOW */
 int job_volume(const char *text, json_t *volumes,  /* NAME:PATH[:ro] */
                struct error *err);
 

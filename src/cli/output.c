@@ -24,7 +24,7 @@ static const struct column common_columns[] = {
 
 static const struct {
     const char *kind;
-    struct column columns[24];
+    struct column columns[32];
 } tables[] = {
     { "pool",
       { NAME_COLUMN, { "KIND", "kind", 's', true }, END_COLUMNS } },
@@ -47,13 +47,25 @@ static const struct {
         { "UUID", "uuid", 's', true }, { "DRIVER", "driver", 's', true },
         { "VENDOR", "vendor", 's', true }, { "ARCH", "arch", 's', true },
         { "FIRMWARE", "firmware", 's', true },
+        { "RUNTIME", "runtime", 's', true },
+        { "FEATURES", "features", 's', true },
+        { "NUMA", "numa", 's', true }, { "ISLAND", "island", 's', true },
+        { "SWITCH", "bus", 's', true },
         { "REASON", "health_reason", 's', true }, END_COLUMNS } },
     { "class",
       { NAME_COLUMN, { "FORM", "form", 's', false },
         { "MODEL", "model", 's', false },
         { "CARDS", "count", 's', false }, { "SHARE", "milli", 'm', false },
         { "PROFILE", "profile", 's', false },
-        { "MIN-MIB", "min_memory_mib", 's', false }, END_COLUMNS } },
+        { "MIN-MIB", "min_memory_mib", 's', false },
+        { "ORIGIN", "origin", 's', false },
+        { "VENDOR", "vendor", 's', true },
+        { "INTERCONNECT", "interconnect", 's', true },
+        { "DRIVER", "min_driver", 's', true },
+        { "RUNTIME", "min_runtime", 's', true },
+        { "CAPABILITY", "min_capability", 's', true },
+        { "ARCH", "arch", 's', true },
+        { "FEATURES", "features", 's', true }, END_COLUMNS } },
     { "priority",
       { NAME_COLUMN, { "VALUE", "value", 's', false },
         { "ACROSS", "preempt_across", 'b', false }, END_COLUMNS } },
@@ -202,6 +214,8 @@ static const struct {
         { "STARTED", "started_ms", 't', false },
         { "EXIT", "exit_code", 'e', false }, { "OOM", "oom", 'b', false },
         { "FAILURE", "failure", 's', true },
+        { "CPUS", "cpus", 's', true }, { "MEMS", "mems", 's', true },
+        { "NICS", "nics", 's', true }, { "PINNED", "pinned", 'b', true },
         END_COLUMNS } },
     { "binding",
       { { "NAME", "id", 's', false }, { "CARD", "card", 's', false },

@@ -41,6 +41,8 @@ read_spec(const struct cli *cli, json_t *body, struct error *err)
 
         if ((strcmp(option->name, "volume") == 0 &&
              job_volume(option->value, volumes, err) != 0) ||
+            (strcmp(option->name, "requires") == 0 &&
+             job_requires(option->value, spec, err) != 0) ||
             (strcmp(option->name, "env") == 0 &&
              add_env(cli, option->value, env, err) != 0)) {
             json_decref(volumes);
@@ -50,6 +52,9 @@ read_spec(const struct cli *cli, json_t *body, struct error *err)
     }
     if (cli_option(cli, "spread") != NULL)
         (void)job_spread(cli_option(cli, "spread"), spec);
+    if (cli_option(cli, "pin") != NULL)
+        (void)json_object_set_new(spec, "pinning",
+                                  json_string(cli_option(cli, "pin")));
     if (cli_option(cli, "topology") != NULL)
         (void)job_topology(cli_option(cli, "topology"), spec);
     if (json_array_size(volumes) > 0)
@@ -271,10 +276,15 @@ static const struct command_option options[] = {
     { "priority", 0, "NAME", "priority class: `bulkhead get priorities`" },
     { "in-pool", 0, "NAME", "only in this pool" },
     { "topology", 0, "LEVEL[:MODE]",
-      "its cards on one island, node or leaf; MODE: required, preferred" },
+      "its cards on one island, switch, numa, node or leaf; MODE: required, "
+      "preferred" },
     { "spread", 0, "LEVEL[:N][:MODE]",
       "at most N (1) instances on one node or leaf; MODE: as above" },
+    { "requires", 0, "FACT=TEXT",
+      "what cards must say: driver=550.54, cuda=12.4..13, features=fp8" },
     { "cpu", 0, "CPUS", "CPUs of an instance: 1.5" },
+    { "pin", 0, "MODE",
+      "its CPUs: near its cards (default), cores of its own, none" },
     { "memory", 'm', "MIB", "memory of an instance: 512, 4g" },
     { "env", 'e', "NAME=VALUE", "environment; may be repeated" },
     { "volume", 'v', "NAME:PATH[:ro]", "volume; may be repeated" },

@@ -9,6 +9,7 @@
 #include "engine/gang.h"
 #include "core/cut.h"
 #include "core/lifecycle.h"
+#include "core/manifest.h"
 #include "core/object.h"
 #include "core/orphan.h"
 
@@ -215,6 +216,8 @@ desired_start(const struct world *world, struct ref ref)
     set_volumes(start, spec);
     set_name(world, instance, start);
     set_limits(world, instance, start);
+    set_text(start, "pin",
+             manifest_pinning_text(manifest_pinning(workload->spec)));
     (void)json_object_set_new(start, "gang", make_gang(workload, instance));
     return start;
 }

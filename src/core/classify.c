@@ -6,7 +6,9 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Room for ".half" behind the model. */
+#include "core/node_type.h"
+
+/* Room for ".8-linked" behind the model. */
 #define STEM_MAX 48
 
 static bool
@@ -97,6 +99,7 @@ add(struct changes *changes, const char *stem, const char *suffix,
     (void)snprintf(class->vendor, sizeof(class->vendor), "%s", vendor);
     (void)snprintf(class->model, sizeof(class->model), "%s", model);
     class->count = 1;
+    class->origin = CLASS_DERIVED;
     return class;
 }
 
@@ -161,24 +164,122 @@ add_slices(struct changes *changes, const char *stem, const char *vendor,
     }
 }
 
-void
-classify_model(struct changes *changes, const char *vendor,
-               const char *model, int64_t memory_mib, int64_t count)
-{
-    char stem[NAME_MAX_SIZE];
+/* --- what was there before --- */
 
-    if (model[0] == '\0' || is_named(changes, model))
-        return;
-    classify_name(model, stem);
-    for (int64_t size = 1; size <= count && size <= 8; size *= 2) {
-        char suffix[8];
+static void
+count_node(const struct world *world, struct ref node,
+           const struct classify *found, struct classify *most)
+{
+    int64_t count = 0;
+
+    world_each_child(world, KIND_CARD, node, ref) {
+        const struct card *card = world_card(world, ref);
+        int64_t linked = 0;
+
+        if (strcmp(card->model, found->model) != 0)
+            continue;
+        count++;
+        world_each_child(world, KIND_CARD, node, at)
+            linked += card->island[0] != '\0' &&
+                      strcmp(world_card(world, at)->model, found->model) ==
+                          0 &&
+                      strcmp(world_card(world, at)->island, card->island) ==
+                          0;
+        if (linked > most->linked)
+            most->linked = linked;
+    }
+    if (count > most->count)
+        most->count = count;
+}
+
+/* The most of it that one node had until now. */
+static struct classify
+known_of(const struct world *world, const struct classify *found)
+{
+    struct classify most = { .count = 0 };
+    const struct node_type *types;
+    size_t count;
+
+    types = node_type_list(world, &count);
+    for (size_t i = 0; i < count; i++)
+        if (types[i].count > 0)
+            count_node(world, types[i].first, found, &most);
+    return most;
+}
+
+/* --- sizes --- */
+
+/* Powers of two above from, up to to. */
+static void
+add_sizes(struct changes *changes, const char *stem,
+          const struct classify *found, int64_t from, int64_t to, bool linked)
+{
+    for (int64_t size = linked ? 2 : 1; size <= to && size <= 8; size *= 2) {
+        char suffix[16];
         struct class *class;
 
-        (void)snprintf(suffix, sizeof(suffix), "%d", (int)size);
-        class = add(changes, stem, suffix, vendor, model);
-        if (class != NULL)
-            class->count = size;
+        if (size <= from)
+            continue;
+        (void)snprintf(suffix, sizeof(suffix), "%d%s", (int)size,
+                       linked ? "-linked" : "");
+        class = add(changes, stem, suffix, found->vendor, found->model);
+        if (class == NULL)
+            continue;
+        class->count = size;
+        class->interconnect = linked ? INTERCONNECT_ISLAND : INTERCONNECT_ANY;
     }
-    add_half(changes, stem, vendor, model, memory_mib);
-    add_slices(changes, stem, vendor, model, memory_mib);
+}
+
+static int64_t
+largest_size(int64_t count)
+{
+    return count >= 8 ? 8 : count >= 4 ? 4 : count >= 2 ? 2 : count;
+}
+
+static bool
+has_class(const struct changes *changes, const char *stem, int64_t size,
+          const char *suffix)
+{
+    char name[NAME_MAX_SIZE];
+    int length = snprintf(name, sizeof(name), "%.47s.%lld%s", stem,
+                          (long long)size, suffix);
+
+    return length > 0 && (size_t)length < sizeof(name) &&
+           !ref_is_none(world_find_name(changes->world, KIND_CLASS,
+                                        world_platform_ref(changes->world),
+                                        name));
+}
+
+/* Do the names of its largest sizes exist?  Then there is nothing to make, and
+ * nodes need not be counted. */
+static bool
+is_classified(const struct changes *changes, const char *stem,
+              const struct classify *found)
+{
+    int64_t linked = largest_size(found->linked);
+
+    return has_class(changes, stem, largest_size(found->count), "") &&
+           (linked < 2 || has_class(changes, stem, linked, "-linked"));
+}
+
+void
+classify_model(struct changes *changes, const struct classify *found)
+{
+    struct classify known = { .count = 0 };
+    char stem[NAME_MAX_SIZE];
+
+    if (found->model[0] == '\0')
+        return;
+    classify_name(found->model, stem);
+    if (is_classified(changes, stem, found))
+        return;
+    known = known_of(changes->world, found);
+    if (known.count == 0 && is_named(changes, found->model))
+        return;
+    add_sizes(changes, stem, found, known.count, found->count, false);
+    add_sizes(changes, stem, found, known.linked, found->linked, true);
+    if (known.count > 0)
+        return;
+    add_half(changes, stem, found->vendor, found->model, found->memory_mib);
+    add_slices(changes, stem, found->vendor, found->model, found->memory_mib);
 }

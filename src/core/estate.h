@@ -6,6 +6,7 @@
 #include "core/due.h"
 #include "core/ledger.h"
 #include "core/numbers.h"
+#include "core/place_group.h"
 #include "core/quota.h"
 #include "core/trail.h"
 
@@ -37,13 +38,13 @@ struct part {
     struct ref card;    /* none: the place is not in use */
     int64_t memory_mib; /* of the whole card */
     uint32_t site;
-    uint32_t island;        /* cards of a site with the same number */
+    uint32_t groups[PLACE_GROUPS]; /* cards of a site with the same number */
     int health, handover;   /* as the card says; HEALTH_HEALTHY also when it
                                takes work all the same */
     bool missing, foreign, stale, links_bad;
     uint32_t type;  /* of estate.types; ESTATE_NONE: its card tells it */
     uint64_t model; /* digest of vendor and model */
-    uint64_t driver; /* and of the driver's version */
+    uint64_t traits; /* and of what else can be required of it */
     struct ref last_tenant;
     struct ref tenant;      /* of the live bindings, or none */
     struct ref hold_tenant; /* of the holds, or none */

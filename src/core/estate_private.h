@@ -40,6 +40,8 @@ struct face {
     uint64_t seq, version;
     bool dirty; /* slices of it are */
     char island[sizeof(((struct card *)0)->island)];
+    char bus[sizeof(((struct card *)0)->bus)];
+    int64_t numa;
 };
 
 struct site_extra {
@@ -131,5 +133,9 @@ void estate_kept_load(struct estate *estate, struct ref ref);
 void estate_run_derive(struct estate *estate, uint32_t index);
 /* Steps that change what runs add to ledgers, or their priority. */
 void estate_run_note(struct estate *estate, const struct trail_step *step);
+
+/* Cards of one group (place_group.h) get the number of the first. */
+void estate_group_derive(const struct estate *estate, size_t first,
+                         struct part *parts, size_t count);
 
 #endif

@@ -122,6 +122,26 @@ type_of(struct estate *estate, const struct card *card)
     return (uint32_t)estate->type_count++;
 }
 
+static bool
+has_same_traits(const struct card *a, const struct card *b)
+{
+    return strcmp(a->driver, b->driver) == 0 &&
+           strcmp(a->runtime, b->runtime) == 0 &&
+           strcmp(a->arch, b->arch) == 0 &&
+           strcmp(a->features, b->features) == 0;
+}
+
+static uint64_t
+traits_of(const struct card *card)
+{
+    char text[sizeof(card->driver) + sizeof(card->runtime) +
+              sizeof(card->arch) + sizeof(card->features)];
+
+    (void)snprintf(text, sizeof(text), "%s\n%s\n%s\n%s", card->driver,
+                   card->runtime, card->arch, card->features);
+    return hash_of(text);
+}
+
 /* Most cards of a node are of one make: like the one before it. */
 static void
 derive_make(struct estate *estate, struct part *part, const struct card *card,
@@ -134,9 +154,9 @@ derive_make(struct estate *estate, struct part *part, const struct card *card,
 
     part->type = same ? before->type : type_of(estate, card);
     part->model = same ? before->model : model_of(card);
-    part->driver = same && strcmp(other->driver, card->driver) == 0
-                       ? before->driver
-                       : hash_of(card->driver);
+    part->traits = same && has_same_traits(other, card)
+                       ? before->traits
+                       : traits_of(card);
 }
 
 /* What a card tells of itself. */
@@ -160,6 +180,8 @@ read_card(struct estate *estate, struct part *part, const struct part *before,
     face->version = card->object.version;
     face->dirty = card->dirty[0] != '\0';
     memcpy(face->island, card->island, sizeof(face->island));
+    memcpy(face->bus, card->bus, sizeof(face->bus));
+    face->numa = card->numa;
 }
 
 /* The same, as it was read before. */
@@ -169,8 +191,8 @@ copy_card(struct part *part, const struct part *old)
     part->memory_mib = old->memory_mib;
     part->type = old->type;
     part->model = old->model;
-    part->driver = old->driver;
-    part->island = old->island;
+    part->traits = old->traits;
+    memcpy(part->groups, old->groups, sizeof(part->groups));
     part->health = old->health;
     part->handover = old->handover;
     part->missing = old->missing;
@@ -209,20 +231,10 @@ derive_part(struct estate *estate, uint32_t number, size_t first,
     return anew;
 }
 
-/* Cards of one island have the number of the first. */
-static void
-derive_islands(const struct estate *estate, size_t first, struct part *parts,
-               size_t count)
+static bool
+has_same_groups(const struct part *a, const struct part *b)
 {
-    const struct face *faces = &estate->inside->faces[first];
-
-    for (size_t i = 0; i < count; i++) {
-        size_t at = 0;
-
-        while (at < i && strcmp(faces[at].island, faces[i].island) != 0)
-            at++;
-        parts[i].island = (uint32_t)(first + at);
-    }
+    return memcmp(a->groups, b->groups, sizeof(a->groups)) == 0;
 }
 
 static void
@@ -510,8 +522,8 @@ part_is_better(const struct part *old, const struct part *new)
            new->links_bad != old->links_bad ||
            (new->handover == HANDOVER_FAILED) != failed ||
            new->missing != old->missing || new->foreign != old->foreign ||
-           new->memory_mib != old->memory_mib || new->island != old->island ||
-           new->model != old->model || new->driver != old->driver ||
+           new->memory_mib != old->memory_mib || !has_same_groups(old, new) ||
+           new->model != old->model || new->traits != old->traits ||
            cut_is_better(&old->cut, &new->cut) ||
            (takes_slices(new, 0) && !takes_slices(old, 0)) ||
            (takes_slices(new, 1) && !takes_slices(old, 1)) ||
@@ -522,7 +534,7 @@ static bool
 is_other_shape(const struct part *old, const struct part *new)
 {
     return new->memory_mib != old->memory_mib || new->model != old->model ||
-           new->driver != old->driver || new->island != old->island;
+           new->traits != old->traits || !has_same_groups(old, new);
 }
 
 /* A node's CPU and memory make nothing better without a card: one that is open
@@ -676,7 +688,7 @@ estate_site_derive(struct estate *estate, uint32_t number,
             derive_holds(estate, &next, parts, i);
     }
     if (anew)
-        derive_islands(estate, site->first, parts, count);
+        estate_group_derive(estate, site->first, parts, count);
     for (uint32_t stay = inside->extras[number].stays; stay != 0;
          stay = inside->stays[stay].next)
         derive_stay(estate, &next, parts, count,

@@ -38,13 +38,16 @@ same_part(const struct part *a, const struct part *b, const struct site *at_a,
 
     /* Numbers of places are free to differ, their order is not. */
     left.site = right.site = 0;
-    left.island -= (uint32_t)at_a->first;
-    right.island -= (uint32_t)at_b->first;
+    for (int i = 0; i < PLACE_GROUPS; i++) {
+        left.groups[i] -= (uint32_t)at_a->first;
+        right.groups[i] -= (uint32_t)at_b->first;
+    }
 #define SAME(member) (left.member == right.member)
-    return SAME(memory_mib) && SAME(island) && SAME(health) &&
+    return SAME(memory_mib) && SAME(health) &&
            SAME(handover) && SAME(missing) && SAME(foreign) &&
            SAME(stale) && SAME(links_bad) &&
-           SAME(model) && SAME(driver) &&
+           SAME(model) && SAME(traits) &&
+           memcmp(left.groups, right.groups, sizeof(left.groups)) == 0 &&
            SAME(used_milli) && SAME(used_memory_mib) && SAME(held_milli) &&
            SAME(held_memory_mib) && SAME(leaving_milli) &&
            SAME(leaving_memory_mib) && SAME(gain_milli) &&

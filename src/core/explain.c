@@ -342,6 +342,8 @@ trial_add_cards(struct trial *trial, const struct spot *spot, int64_t cards,
         card = change_create(changes, KIND_CARD, ref, name);
         memcpy(card->vendor, class->vendor, sizeof(card->vendor));
         memcpy(card->model, class->model, sizeof(card->model));
+        (void)snprintf(card->island, sizeof(card->island), "what-if");
+        (void)snprintf(card->bus, sizeof(card->bus), "what-if");
         card->health = HEALTH_HEALTHY;
         card->memory_mib = memory_for(class);
         buffer_clear(&facts);

@@ -369,7 +369,9 @@ check_shape(struct gate *gate, const struct workload *workload,
             struct verdict *verdict)
 {
     static const char *const where[] = { "", " behind one leaf",
-                                         " on one node", " on one island" };
+                                         " on one node", " beside one NUMA node",
+                                         " behind one PCIe switch",
+                                         " on one island" };
     const struct class *class = world_class(gate->world, workload->class);
     const struct pool *at = world_pool(gate->world, pool);
     char apart[64] = "";
@@ -576,6 +578,7 @@ gate_request(const struct gate *gate, const struct workload *workload,
                     (class->form == FORM_WHOLE ? class->count : 1);
     int64_t room = quota_room(world, demand, DIMENSION_ACCEL_MEMORY,
                               gate->promised, !workload->preemptible);
+    struct closeness closeness = manifest_closeness(workload->spec);
     bool any, apart;
 
     *request_out = (struct place_request){
@@ -591,11 +594,12 @@ gate_request(const struct gate *gate, const struct workload *workload,
         .workload = workload->object.self,
     };
     request_out->one_node =
-        any || manifest_topology(workload->spec) >= TOPOLOGY_NODE;
+        any || (closeness.required && closeness.level >= TOPOLOGY_NODE);
     request_out->one_leaf =
-        manifest_topology(workload->spec) == TOPOLOGY_LEAF;
-    request_out->one_island =
-        manifest_topology(workload->spec) == TOPOLOGY_ISLAND;
+        closeness.required && closeness.level == TOPOLOGY_LEAF;
+    request_out->grouped =
+        place_group_of_level(closeness.level, &request_out->group) &&
+        closeness.required;
     gate_add_needs(gate, workload, request_out);
     add_ends(gate, workload, request_out);
     ask_apart(workload, request_out);

@@ -56,36 +56,15 @@ gate_needs(const struct gate *gate, const struct workload *workload,
                         digest_out);
 }
 
-/* The need that most cards of the class miss, the first of equals. */
-static size_t
-hardest_need(const struct gate *gate, const struct workload *workload,
-             struct ref pool, const struct need *needs, size_t count,
-             int64_t *missing_out, int64_t *cards_out)
-{
-    const struct class *class = world_class(gate->world, workload->class);
-    size_t hardest = 0;
-
-    *missing_out = -1;
-    for (size_t i = 0; i < count; i++) {
-        int64_t missing =
-            require_missing(gate->world, pool, class, &needs[i], cards_out);
-
-        if (missing > *missing_out) {
-            *missing_out = missing;
-            hardest = i;
-        }
-    }
-    return hardest;
-}
-
 bool
 gate_say_incompatible(const struct gate *gate, const struct workload *workload,
                  struct ref pool, struct verdict *verdict)
 {
     const struct class *class = world_class(gate->world, workload->class);
     struct need needs[REQUIRE_MAX];
-    char text[REQUIRE_TEXT_MAX];
-    int64_t capacity, memory, missing, cards;
+    char text[REQUIRE_TEXT_MAX], have[REQUIRE_LACK_MAX];
+    struct require_lack lack;
+    int64_t capacity, memory;
     uint64_t digest;
     size_t count = gate_needs(gate, workload, needs, &digest);
     const struct place_amount amount = { workload->instances,
@@ -98,17 +77,21 @@ gate_say_incompatible(const struct gate *gate, const struct workload *workload,
                      manifest_topology(workload->spec), &amount, &capacity,
                      &memory))
         return false;
-    hardest = hardest_need(gate, workload, pool, needs, count, &missing,
-                           &cards);
+    hardest = require_hardest(gate->world, pool, class, needs, count, false,
+                              &lack);
     verdict_set(verdict, WORKLOAD_REJECTED,
                 require_is_image(&needs[hardest]) ? REASON_IMAGE
                                                   : REASON_COMPATIBILITY,
                 "it needs %s: %" PRId64 " of the %" PRId64
-                " cards of class %s in pool %s do not have it",
-                require_text(text, gate->world, &needs[hardest]), missing,
-                cards, class->object.name,
-                world_pool(gate->world, pool)->object.name);
-    verdict_numbers(verdict, workload->instances, cards - missing,
+                " cards of class %s in pool %s do not have it%s%s",
+                require_text(text, gate->world, &needs[hardest]), lack.missing,
+                lack.cards, class->object.name,
+                world_pool(gate->world, pool)->object.name,
+                require_is_image(&needs[hardest]) ? "" : ": ",
+                require_is_image(&needs[hardest])
+                    ? ""
+                    : require_lack_text(have, &lack));
+    verdict_numbers(verdict, workload->instances, lack.cards - lack.missing,
                     AMOUNT_NONE);
     return true;
 }

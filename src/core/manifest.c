@@ -13,7 +13,6 @@
 #define ENV_MAX 256
 #define ENV_VALUE_MAX 16384
 #define PORTS_MAX 16
-#define REQUIRES_MAX 8
 #define PATH_TEXT_MAX 255
 #define SPREAD_MOST_MAX 4096
 #define SPEC_SIZE_MAX (64 * 1024)
@@ -375,7 +374,9 @@ check_checkpoint(const char *base, const json_t *value, json_t *out,
                        pointer);
 }
 
-static const char *const level_names[] = { "pool", "leaf", "node", "island" };
+static const char *const level_names[] = { "pool", "leaf",   "node",
+                                           "numa", "switch", "island" };
+static const char *const pinning_names[] = { "near", "cores", "none" };
 static const char *const mode_names[] = { "required", "preferred" };
 
 /* One of the words, or ERROR_INVALID with them all. */
@@ -407,7 +408,7 @@ check_topology(const char *base, const json_t *value, json_t *out,
     if (check_keys(pointer, value, keys, err) < 0)
         return -1;
     point(at, pointer, "level");
-    if (check_word(at, json_object_get(value, "level"), level_names, 4, err) <
+    if (check_word(at, json_object_get(value, "level"), level_names, 6, err) <
         0)
         return -1;
     point(at, pointer, "mode");
@@ -417,30 +418,29 @@ check_topology(const char *base, const json_t *value, json_t *out,
     return 0;
 }
 
-/* {"driver": "550"}: least versions of what node or card say. */
 static int
 check_requires(const char *base, const json_t *value, json_t *out,
                struct error *err)
 {
-    char pointer[POINTER_MAX], at[POINTER_MAX];
-    const char *fact;
-    json_t *version;
+    char pointer[POINTER_MAX];
 
     point(pointer, base, "requires");
-    if (!json_is_object(value) || json_object_size(value) > REQUIRES_MAX)
-        return error_field(err, pointer,
-                           "%s must be an object of at most %d facts", pointer,
-                           REQUIRES_MAX);
-    json_object_foreach((json_t *)(uintptr_t)value, fact, version)
-    {
-        point(at, pointer, fact);
-        if (!require_is_fact(fact))
-            return error_field(err, at, "%s is no fact that can be required",
-                               at);
-        if (check_text(at, version, VERSION_TEXT_MAX - 1, false, err) < 0)
-            return -1;
-    }
+    if (require_check_manifest(value, pointer, err) != 0)
+        return -1;
     json_object_set(out, "requires", (json_t *)(uintptr_t)value);
+    return 0;
+}
+
+static int
+check_pinning(const char *base, const json_t *value, json_t *out,
+              struct error *err)
+{
+    char pointer[POINTER_MAX];
+
+    point(pointer, base, "pinning");
+    if (check_word(pointer, value, pinning_names, 3, err) < 0)
+        return -1;
+    json_object_set(out, "pinning", (json_t *)(uintptr_t)value);
     return 0;
 }
 
@@ -506,6 +506,9 @@ check_members(const struct world *world, struct ref project,
     value = json_object_get(spec, "spread");
     if (value != NULL && check_spread(pointer, value, out, err) < 0)
         return -1;
+    value = json_object_get(spec, "pinning");
+    if (value != NULL && check_pinning(pointer, value, out, err) < 0)
+        return -1;
     value = json_object_get(spec, "workdir");
     if (value == NULL)
         return 0;
@@ -526,6 +529,7 @@ manifest_check(const struct world *world, struct ref project,
     static const char *const keys[] = { "command",    "env",     "volumes",
                                         "ports",      "checkpoint",
                                         "topology", "spread",   "workdir", "requires",
+                                        "pinning",
                                         NULL };
     scoped_json out = json_object();
     scoped_buffer text = { 0 };
@@ -542,9 +546,10 @@ manifest_check(const struct world *world, struct ref project,
     return 0;
 }
 
-enum topology
-manifest_topology(const struct blob *spec)
+struct closeness
+manifest_closeness(const struct blob *spec)
 {
+    struct closeness closeness = { TOPOLOGY_POOL, false };
     struct error ignored;
     scoped_json document = NULL;
     const json_t *topology;
@@ -552,17 +557,45 @@ manifest_topology(const struct blob *spec)
 
     /* Most specs say nothing: the parser is spared. */
     if (spec == NULL || strstr(spec->bytes, "\"topology\":{") == NULL)
-        return TOPOLOGY_POOL;
+        return closeness;
     document = json_read(spec->bytes, spec->size, &ignored);
     topology = json_object_get(document, "topology");
     level = json_string_value(json_object_get(topology, "level"));
     mode = json_string_value(json_object_get(topology, "mode"));
-    if (level == NULL || (mode != NULL && strcmp(mode, "preferred") == 0))
-        return TOPOLOGY_POOL;
-    for (int i = TOPOLOGY_ISLAND; i > TOPOLOGY_POOL; i--)
+    for (int i = TOPOLOGY_ISLAND; level != NULL && i > TOPOLOGY_POOL; i--)
         if (strcmp(level, level_names[i]) == 0)
-            return (enum topology)i;
-    return TOPOLOGY_POOL;
+            closeness.level = (enum topology)i;
+    closeness.required = closeness.level != TOPOLOGY_POOL &&
+                         (mode == NULL || strcmp(mode, "preferred") != 0);
+    return closeness;
+}
+
+enum topology
+manifest_topology(const struct blob *spec)
+{
+    struct closeness closeness = manifest_closeness(spec);
+
+    return closeness.required ? closeness.level : TOPOLOGY_POOL;
+}
+
+enum pinning
+manifest_pinning(const struct blob *spec)
+{
+    for (int i = PINNING_CORES; i <= PINNING_NONE; i++) {
+        char text[32];
+
+        (void)snprintf(text, sizeof(text), "\"pinning\":\"%s\"",
+                       pinning_names[i]);
+        if (spec != NULL && strstr(spec->bytes, text) != NULL)
+            return (enum pinning)i;
+    }
+    return PINNING_NEAR;
+}
+
+const char *
+manifest_pinning_text(enum pinning pinning)
+{
+    return pinning_names[pinning];
 }
 
 struct spread

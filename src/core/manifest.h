@@ -14,8 +14,8 @@
  *    "ports": [{"name": "http", "port": 8080}],     at most 16
  *    "checkpoint": "/data/checkpoints",             in a writable volume;
  *                                   left out: the first writable volume
- *    "requires": {"driver": "550"},                 least versions of facts,
- *                                   core/require.h; at most 8
+ *    "requires": {"driver": "550"},                 core/require.h; at most 8
+ *    "pinning": "near",             or "cores", whole ones; "none"
  *    "workdir": "/data",
  *    "topology": {"level": "node", "mode": "required"},
  *    "spread": {"level": "node", "most": 1, "mode": "required"}}
@@ -37,11 +37,26 @@ enum topology {
     TOPOLOGY_POOL,   /* anywhere in the pool */
     TOPOLOGY_LEAF,   /* on nodes behind one leaf switch */
     TOPOLOGY_NODE,   /* on one node */
+    TOPOLOGY_NUMA,   /* beside one part of its CPUs and memory */
+    TOPOLOGY_SWITCH, /* behind one PCIe switch */
     TOPOLOGY_ISLAND, /* on cards that are linked directly */
 };
-/* What the spec requires; what it only prefers is TOPOLOGY_POOL, since the
- * closest place is taken anyhow. */
+struct closeness {
+    enum topology level; /* POOL: nothing is said */
+    bool required;
+};
+struct closeness manifest_closeness(const struct blob *spec);
+/* The level that the spec requires; for what it only prefers TOPOLOGY_POOL. */
 enum topology manifest_topology(const struct blob *spec);
+
+/* Which CPUs an instance may use. */
+enum pinning {
+    PINNING_NEAR,  /* those beside its cards */
+    PINNING_CORES, /* whole cores, which nobody else uses */
+    PINNING_NONE,  /* any */
+};
+enum pinning manifest_pinning(const struct blob *spec);
+const char *manifest_pinning_text(enum pinning pinning);
 
 /* At most so many instances on one node, or behind one leaf switch. */
 struct spread {

@@ -143,6 +143,8 @@ struct node { /* below a pool */
     bool simulated;
     char leaf[NAME_MAX_SIZE]; /* nodes behind one leaf switch share it */
     struct blob *facts; /* versions, kernel, cgroup mode */
+    struct blob *topology; /* packages, memory, switches, networks; null: not
+                              told */
     int64_t refusals;   /* starts that failed since one succeeded */
     int64_t refused_tenant; /* number of whose was the first of them */
     bool refused_several;   /* another tenant's was among them */
@@ -186,10 +188,14 @@ struct card { /* below a node; name is "card0", "card1", ... */
     char arch[32];   /* what code for it has to be built for */
     char serial[64]; /* of the board */
     char domain[64]; /* "CLUSTER/CLIQUE" of a fabric between nodes; "": none */
+    char runtime[32];   /* newest that its driver serves: "CUDA 12.8" */
+    char features[128]; /* words, a space between two: "bf16 fp8 mig" */
     int64_t memory_mib;
     int64_t compute_units;
-    int64_t numa;
-    char island[32]; /* cards of one NVLink/xGMI island share this text */
+    int64_t numa;    /* -1: not known */
+    char island[32]; /* cards of one NVLink/xGMI island share this text; "":
+                        it is linked to none */
+    char bus[32];    /* the same for the PCIe switch that they are behind */
     int health;      /* enum card_health */
     char health_reason[128];
     int64_t health_ms; /* it is so since then */
@@ -215,6 +221,18 @@ struct card { /* below a node; name is "card0", "card1", ... */
 };
 
 enum class_form { FORM_WHOLE, FORM_HARD, FORM_SOFT };
+enum class_origin {
+    CLASS_MADE,
+    CLASS_DERIVED, /* from the cards that nodes have */
+    CLASS_EDITED,  /* the same, and somebody changed it since */
+};
+/* What all cards of one instance have in common, on one node. */
+enum class_interconnect {
+    INTERCONNECT_ANY,
+    INTERCONNECT_NUMA,   /* memory beside one part of the CPUs */
+    INTERCONNECT_SWITCH, /* the PCIe switch */
+    INTERCONNECT_ISLAND, /* direct links */
+};
 struct class { /* below the platform: what ONE instance gets, on one node */
     struct object object;
     char vendor[32]; /* "": any */
@@ -226,6 +244,11 @@ struct class { /* below the platform: what ONE instance gets, on one node */
                                that a slice is charged */
     int64_t memory_mib;     /* of the share or, at most, of the slice */
     char profile[32];       /* hard: vendor profile */
+    int origin;             /* enum class_origin */
+    int interconnect;       /* enum class_interconnect; whole cards */
+    /* What its cards must say of themselves (require.h); "": anything. */
+    char min_driver[32], min_runtime[32], min_capability[16];
+    char arch[32], features[64];
 };
 
 struct priority { /* below the platform */
@@ -630,6 +653,10 @@ struct instance { /* below a workload; one per attempt and index */
     int64_t exit_code; /* valid when ended */
     bool oom;
     char failure[128]; /* why it could not start, or "" */
+    char cpus[TEXT_MAX_SIZE]; /* that it may use, "0-3,8"; "": not told */
+    char mems[64];            /* the same for memory: NUMA nodes */
+    char nics[TEXT_MAX_SIZE]; /* networks beside its cards: "eth0 mlx5_0" */
+    bool pinned; /* its cores are nobody else's */
     /* charge target, fixed at assignment */
     struct ref project;
     struct ref pool;

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/place_group.h"
 #include "core/world_private.h"
 
 /* Numbers in tables are one more than the place, so that 0 is none. */
@@ -53,14 +54,16 @@ give(struct node_types_free *free_places, uint32_t place)
 
 /* --- what a node is --- */
 
-/* Islands by the first card of each: their names mean nothing elsewhere. */
+/* Islands and switches by the first card of each: their names mean nothing
+ * elsewhere.  A card that has none is alone. */
 static uint64_t
-island_of(const struct world *world, struct ref node, const struct card *card)
+group_of(const struct world *world, struct ref node, const struct card *card,
+         enum place_group group)
 {
     uint64_t number = 0;
 
     world_each_child(world, KIND_CARD, node, ref) {
-        if (strcmp(world_card(world, ref)->island, card->island) == 0)
+        if (place_group_is_same(group, world_card(world, ref), card))
             break;
         number++;
     }
@@ -72,19 +75,25 @@ add_card(const struct world *world, struct ref node, const struct card *card,
          struct node_type_key *key)
 {
     struct {
-        uint64_t before[2], island;
+        uint64_t before[2], groups[PLACE_GROUPS];
         int64_t memory_mib;
         char vendor[sizeof(card->vendor)], model[sizeof(card->model)];
-        char driver[sizeof(card->driver)];
+        char driver[sizeof(card->driver)], arch[sizeof(card->arch)];
+        char runtime[sizeof(card->runtime)];
+        char features[sizeof(card->features)];
     } of;
 
     memset(&of, 0, sizeof(of));
     memcpy(of.before, key->cards, sizeof(of.before));
-    of.island = island_of(world, node, card);
+    for (int i = 0; i < PLACE_GROUPS; i++)
+        of.groups[i] = group_of(world, node, card, (enum place_group)i);
     of.memory_mib = card->memory_mib;
     memcpy(of.vendor, card->vendor, strlen(card->vendor));
     memcpy(of.model, card->model, strlen(card->model));
     memcpy(of.driver, card->driver, strlen(card->driver));
+    memcpy(of.arch, card->arch, strlen(card->arch));
+    memcpy(of.runtime, card->runtime, strlen(card->runtime));
+    memcpy(of.features, card->features, strlen(card->features));
     hash_wide(&world->key, &of, sizeof(of), &key->cards[0], &key->cards[1]);
 }
 
@@ -297,7 +306,10 @@ node_type_differs(enum kind kind, const void *old, const void *new)
             strcmp(card->vendor, other_card->vendor) != 0 ||
             strcmp(card->model, other_card->model) != 0 ||
             strcmp(card->driver, other_card->driver) != 0 ||
-            strcmp(card->island, other_card->island) != 0);
+            strcmp(card->arch, other_card->arch) != 0 ||
+            strcmp(card->runtime, other_card->runtime) != 0 ||
+            strcmp(card->features, other_card->features) != 0 ||
+            place_group_differs(card, other_card));
 }
 
 void

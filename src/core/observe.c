@@ -193,6 +193,36 @@ is_orphan(const struct changes *changes, struct ref node, const char *text,
            orphan_is(changes->world, node, text, incarnation);
 }
 
+static const char *
+said(const char *text)
+{
+    return text != NULL ? text : "";
+}
+
+/* Which of the machine's CPUs and memory it has. */
+static void
+take_place(struct changes *changes, struct ref ref,
+           const struct report_instance *fact)
+{
+    const struct instance *present = get_instance(changes, ref);
+    struct instance *instance;
+
+    if (is_over(present) ||
+        (strcmp(present->cpus, said(fact->cpus)) == 0 &&
+         strcmp(present->mems, said(fact->mems)) == 0 &&
+         strcmp(present->nics, said(fact->nics)) == 0 &&
+         present->pinned == fact->pinned))
+        return;
+    instance = change_update(changes, ref);
+    (void)snprintf(instance->cpus, sizeof(instance->cpus), "%s",
+                   said(fact->cpus));
+    (void)snprintf(instance->mems, sizeof(instance->mems), "%s",
+                   said(fact->mems));
+    (void)snprintf(instance->nics, sizeof(instance->nics), "%s",
+                   said(fact->nics));
+    instance->pinned = fact->pinned;
+}
+
 static size_t
 observe_instance(struct changes *changes, struct ref node,
                  const struct report_instance *fact)
@@ -212,6 +242,7 @@ observe_instance(struct changes *changes, struct ref node,
     refused = check_cpu(changes, node, get_instance(changes, ref), fact);
     take_checkpoint(changes, ref, fact);
     take_state(changes, node, ref, fact);
+    take_place(changes, ref, fact);
     return refused;
 }
 

@@ -30,6 +30,13 @@ replace_text(char *member, size_t room, const char *text)
     (void)snprintf(member, room, "%s", text);
 }
 
+/* What a report leaves out is not said. */
+static const char *
+said(const char *text)
+{
+    return text != NULL ? text : "";
+}
+
 /* The node's card with that UUID, also one that this set creates. */
 static struct ref
 find_card(const struct changes *changes, struct ref node, const char *uuid)
@@ -217,6 +224,9 @@ update_place(struct changes *changes, struct ref ref,
         strcmp(present->arch, fact->arch) == 0 &&
         strcmp(present->serial, fact->serial) == 0 &&
         strcmp(present->domain, fact->domain) == 0 &&
+        strcmp(present->runtime, said(fact->runtime)) == 0 &&
+        strcmp(present->features, said(fact->features)) == 0 &&
+        strcmp(present->bus, said(fact->bus)) == 0 &&
         present->numa == fact->numa)
         return;
     card = change_update(changes, ref);
@@ -227,6 +237,10 @@ update_place(struct changes *changes, struct ref ref,
     replace_text(card->arch, sizeof(card->arch), fact->arch);
     replace_text(card->serial, sizeof(card->serial), fact->serial);
     replace_text(card->domain, sizeof(card->domain), fact->domain);
+    replace_text(card->runtime, sizeof(card->runtime), said(fact->runtime));
+    replace_text(card->features, sizeof(card->features),
+                 said(fact->features));
+    replace_text(card->bus, sizeof(card->bus), said(fact->bus));
     card->numa = fact->numa;
 }
 
@@ -295,6 +309,12 @@ mark_missing(struct changes *changes, struct ref node,
     }
 }
 
+static const char *
+text_of(const struct blob *document)
+{
+    return document != NULL ? document->bytes : "";
+}
+
 static void
 observe_node(struct changes *changes, struct ref ref,
              const struct report_inventory *inventory)
@@ -306,13 +326,49 @@ observe_node(struct changes *changes, struct ref ref,
         present->memory_mib == inventory->memory_mib &&
         present->simulated == inventory->simulated &&
         present->facts != NULL &&
-        strcmp(present->facts->bytes, inventory->facts) == 0)
+        strcmp(present->facts->bytes, inventory->facts) == 0 &&
+        strcmp(text_of(present->topology), said(inventory->topology)) == 0)
         return;
     node = change_update(changes, ref);
     node->cpu_milli = inventory->cpu_milli;
     node->memory_mib = inventory->memory_mib;
     node->simulated = inventory->simulated;
     change_doc(changes, &node->facts, inventory->facts);
+    change_doc(changes, &node->topology,
+               said(inventory->topology)[0] != '\0' ? inventory->topology
+                                                    : NULL);
+}
+
+/* Those of the model: all, and the most that are linked to each other. */
+static void
+count_model(const struct report_inventory *inventory, const char *model,
+            int64_t *count_out, int64_t *linked_out)
+{
+    *count_out = *linked_out = 0;
+    for (size_t i = 0; i < inventory->card_count; i++) {
+        const struct report_card *card = &inventory->cards[i];
+        int64_t linked = 0;
+
+        if (strcmp(card->model, model) != 0)
+            continue;
+        ++*count_out;
+        for (size_t j = 0; card->island[0] != '\0' &&
+                           j < inventory->card_count; j++)
+            linked += strcmp(inventory->cards[j].model, model) == 0 &&
+                      strcmp(inventory->cards[j].island, card->island) == 0;
+        if (linked > *linked_out)
+            *linked_out = linked;
+    }
+}
+
+static bool
+is_first_of_model(const struct report_inventory *inventory, size_t at)
+{
+    for (size_t i = 0; i < at; i++)
+        if (strcmp(inventory->cards[i].model, inventory->cards[at].model) ==
+            0)
+            return false;
+    return true;
 }
 
 static void
@@ -321,14 +377,14 @@ add_classes(struct changes *changes, struct ref node,
 {
     for (size_t i = 0; i < inventory->card_count; i++) {
         const struct report_card *card = &inventory->cards[i];
-        int64_t count = 0;
+        struct classify found = { card->vendor, card->model,
+                                  card->memory_mib, 0, 0 };
 
-        if (ref_is_none(find_card(changes, node, card->uuid)))
+        if (!is_first_of_model(inventory, i) ||
+            ref_is_none(find_card(changes, node, card->uuid)))
             continue; /* it was refused */
-        for (size_t j = 0; j < inventory->card_count; j++)
-            count += strcmp(card->model, inventory->cards[j].model) == 0;
-        classify_model(changes, card->vendor, card->model, card->memory_mib,
-                       count);
+        count_model(inventory, card->model, &found.count, &found.linked);
+        classify_model(changes, &found);
     }
 }
 

@@ -88,10 +88,14 @@ spread_order(const void *left, const void *right)
 /* --- seats --- */
 
 /* Puts the parts of one node into the order in which they are taken: the
- * smallest island that holds all, else the largest ones first; on an island
- * cards that need no handover first. */
+ * smallest group that holds all, else the largest ones first; of those that are
+ * equal in that, by the other groups in the same way; then cards that need no
+ * handover first. */
 struct rank {
-    int64_t misfit, island, handover;
+    struct {
+        int64_t misfit, number;
+    } groups[PLACE_GROUPS];
+    int64_t handover;
     uint32_t part;
 };
 
@@ -101,25 +105,50 @@ rank_order(const void *left, const void *right)
     const struct rank *a = left, *b = right;
     int by;
 
-    if ((by = order(a->misfit, b->misfit)) != 0 ||
-        (by = order(a->island, b->island)) != 0 ||
-        (by = order(a->handover, b->handover)) != 0)
+    for (int i = 0; i < PLACE_GROUPS; i++)
+        if ((by = order(a->groups[i].misfit, b->groups[i].misfit)) != 0 ||
+            (by = order(a->groups[i].number, b->groups[i].number)) != 0)
+            return by;
+    if ((by = order(a->handover, b->handover)) != 0)
         return by;
     return order(a->part, b->part);
 }
 
+/* Links count most, then memory, then the bus; what is asked for comes first.
+ * A part that has nothing free beside it is like any other such. */
+static void
+rank_groups(const struct estate *estate, const struct option *option,
+            enum place_group first, const struct part *part, int64_t need,
+            struct rank *rank)
+{
+    static const enum place_group orders[PLACE_GROUPS][PLACE_GROUPS] = {
+        [GROUP_ISLAND] = { GROUP_ISLAND, GROUP_NUMA, GROUP_SWITCH },
+        [GROUP_NUMA] = { GROUP_NUMA, GROUP_ISLAND, GROUP_SWITCH },
+        [GROUP_SWITCH] = { GROUP_SWITCH, GROUP_ISLAND, GROUP_NUMA },
+    };
+
+    for (int i = 0; i < PLACE_GROUPS; i++) {
+        enum place_group group = orders[first][i];
+        uint32_t number = part->groups[group];
+        int64_t there = place_option_near(estate, option, group, number);
+
+        rank->groups[i].misfit =
+            there >= need ? there - need : 2000000 - there;
+        rank->groups[i].number = there > 1 ? number : UINT32_MAX;
+    }
+}
+
 static void
 rank_parts(const struct estate *estate, const struct place_request *request,
-           const struct option *option, int64_t need, struct arena *arena)
+           enum place_group first, const struct option *option, int64_t need,
+           struct arena *arena)
 {
     struct rank *ranks = arena_alloc(arena, option->count * sizeof(*ranks));
 
     for (size_t i = 0; i < option->count; i++) {
         const struct part *part = &estate->parts[option->parts[i]];
-        int64_t there = place_option_island(estate, option, part->island);
 
-        ranks[i].misfit = there >= need ? there - need : 2000000 - there;
-        ranks[i].island = part->island;
+        rank_groups(estate, option, first, part, need, &ranks[i]);
         ranks[i].handover = !ref_is_none(part->last_tenant) &&
                             !ref_equal(part->last_tenant, request->tenant);
         ranks[i].part = option->parts[i];
@@ -131,19 +160,51 @@ rank_parts(const struct estate *estate, const struct place_request *request,
 }
 
 static void
+seat_cards(const struct option *option, const uint32_t *parts, int64_t count,
+           struct placement *placement)
+{
+    placement->seats[placement->count++] =
+        (struct seat){ .site = option->site,
+                       .parts = parts,
+                       .part_count = (size_t)count,
+                       .milli = 1000 };
+}
+
+/* Each instance in a group of its own choice, the smallest that holds it. */
+static void
+seat_groups(const struct estate *estate, const struct place_request *request,
+            enum place_group group, const struct option *option,
+            int64_t instances, struct arena *arena,
+            struct placement *placement)
+{
+    int64_t count = request->class->count;
+    struct option left = *option;
+
+    for (int64_t i = 0; i < instances; i++) {
+        rank_parts(estate, request, group, &left, count, arena);
+        seat_cards(option, left.parts, count, placement);
+        left.parts += count;
+        left.count -= (size_t)count;
+    }
+}
+
+static void
 seat_whole(const struct estate *estate, const struct place_request *request,
            const struct option *option, int64_t instances,
            struct arena *arena, struct placement *placement)
 {
     int64_t count = request->class->count;
+    enum place_group group;
 
-    rank_parts(estate, request, option, instances * count, arena);
+    if (!request->grouped && place_group_of_class(request->class, &group)) {
+        seat_groups(estate, request, group, option, instances, arena,
+                    placement);
+        return;
+    }
+    rank_parts(estate, request, request->group, option, instances * count,
+               arena);
     for (int64_t i = 0; i < instances; i++)
-        placement->seats[placement->count++] =
-            (struct seat){ .site = option->site,
-                           .parts = option->parts + i * count,
-                           .part_count = (size_t)count,
-                           .milli = 1000 };
+        seat_cards(option, option->parts + i * count, count, placement);
 }
 
 /* Each share goes where it costs least. */
@@ -242,7 +303,7 @@ least_loss(const struct estate *estate, const struct place_request *request,
         if (option->fit < instances)
             continue;
         place_option_score(estate, request, when, option, instances);
-        if (request->one_island && option->split)
+        if (request->grouped && option->split)
             continue;
         place_worth_of(estate, request, when, option->site, option->parts,
                        option->count, instances, &option->worth, NULL);
@@ -275,7 +336,7 @@ best_node(const struct estate *estate, const struct place_request *request,
         if (options[i].fit < instances)
             continue;
         place_option_score(estate, request, when, &options[i], instances);
-        if (request->one_island && options[i].split)
+        if (request->grouped && options[i].split)
             continue;
         if (best == NULL || place_option_order(&options[i], best) < 0)
             best = &options[i];

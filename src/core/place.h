@@ -4,6 +4,7 @@
 
 #include "core/estate.h"
 #include "core/manifest.h"
+#include "core/place_group.h"
 #include "core/require.h"
 
 /*
@@ -33,7 +34,10 @@ struct place_request {
     bool apart_if;      /* that far apart only as far as there is room */
     bool one_node;      /* all instances on one node */
     bool one_leaf;      /* all instances behind one leaf switch */
-    bool one_island;    /* all cards linked directly; one_node is set too */
+    /* Which cards count as close to each other, and whether all have to be;
+     * one_node is set too then. */
+    enum place_group group;
+    bool grouped;
     bool exclusive;     /* no other tenant on the node */
     struct ref workload; /* whose failed places are avoided, or none */
     struct quota_bar bars[QUOTA_BARS_MAX]; /* types whose quota is full */

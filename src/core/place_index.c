@@ -249,7 +249,7 @@ look_at(const struct estate *estate, const struct place_request *request,
     if (option.fit < request->instances || option.fit == 0)
         return;
     place_option_score(estate, request, when, &option, request->instances);
-    if (request->one_island && option.split)
+    if (request->grouped && option.split)
         return;
     if (known) {
         place_worth_of(estate, request, when, site, option.parts,
@@ -495,6 +495,7 @@ same_class(const struct class *a, const struct class *b)
     return a->form == b->form && a->count == b->count &&
            a->milli == b->milli && a->memory_mib == b->memory_mib &&
            a->min_memory_mib == b->min_memory_mib &&
+           a->interconnect == b->interconnect &&
            strcmp(a->model, b->model) == 0 &&
            strcmp(a->vendor, b->vendor) == 0;
 }
@@ -506,7 +507,8 @@ same_shape(const struct place_request *a, const struct place_request *b)
            a->instances == b->instances && a->cpu_milli == b->cpu_milli &&
            a->memory_mib == b->memory_mib &&
            a->card_memory_max == b->card_memory_max &&
-           a->one_node == b->one_node && a->one_island == b->one_island &&
+           a->one_node == b->one_node && a->grouped == b->grouped &&
+           a->group == b->group &&
            a->exclusive == b->exclusive && same_class(a->class, b->class) &&
            a->needs_digest == b->needs_digest &&
            memcmp(a->ends_ms, b->ends_ms, sizeof(a->ends_ms)) == 0 &&

@@ -223,6 +223,55 @@ fill_parts(const struct estate *estate, const struct place_request *request,
     }
 }
 
+/* Free parts of the option in the group of one of them. */
+int64_t
+place_option_near(const struct estate *estate, const struct option *option,
+                  enum place_group group, uint32_t number)
+{
+    int64_t count = 0;
+
+    for (size_t i = 0; i < option->count; i++)
+        count +=
+            estate->parts[option->parts[i]].groups[group] == number;
+    return count;
+}
+
+static int64_t
+largest_group(const struct estate *estate, const struct option *option,
+              enum place_group group)
+{
+    int64_t largest = 0;
+
+    for (size_t i = 0; i < option->count; i++) {
+        int64_t there = place_option_near(
+            estate, option, group,
+            estate->parts[option->parts[i]].groups[group]);
+
+        if (there > largest)
+            largest = there;
+    }
+    return largest;
+}
+
+/* Instances whose cards are in one group each. */
+static int64_t
+groups_fit(const struct estate *estate, const struct option *option,
+           enum place_group group, int64_t cards)
+{
+    int64_t fit = 0;
+
+    for (size_t i = 0; i < option->count; i++) {
+        uint32_t number = estate->parts[option->parts[i]].groups[group];
+        bool first = true;
+
+        for (size_t k = 0; k < i && first; k++)
+            first = estate->parts[option->parts[k]].groups[group] != number;
+        if (first)
+            fit += place_option_near(estate, option, group, number) / cards;
+    }
+    return fit;
+}
+
 /* Instances that the cards of an option take, CPU and memory aside. */
 static int64_t
 cards_fit(const struct estate *estate, const struct option *option,
@@ -230,10 +279,13 @@ cards_fit(const struct estate *estate, const struct option *option,
           int64_t *units_out)
 {
     const struct class *class = request->class;
+    enum place_group group;
     int64_t shares = 0;
 
     if (class->form == FORM_WHOLE) {
         *units_out = (int64_t)option->count;
+        if (place_group_of_class(class, &group))
+            return groups_fit(estate, option, group, class->count);
         return class->count > 0 ? *units_out / class->count
                                 : request->instances;
     }
@@ -243,37 +295,15 @@ cards_fit(const struct estate *estate, const struct option *option,
     return shares;
 }
 
-/* Free parts of the option on the island of one of them. */
-int64_t
-place_option_island(const struct estate *estate, const struct option *option,
-                    uint32_t island)
+bool
+place_option_group(const struct place_request *request,
+                   enum place_group *group_out)
 {
-    int64_t count = 0;
-
-    for (size_t i = 0; i < option->count; i++)
-        count += estate->parts[option->parts[i]].island == island;
-    return count;
-}
-
-static int64_t
-largest_island(const struct estate *estate, const struct option *option)
-{
-    int64_t largest = 0;
-
-    for (size_t i = 0; i < option->count; i++) {
-        int64_t there = place_option_island(
-            estate, option, estate->parts[option->parts[i]].island);
-
-        if (there > largest)
-            largest = there;
-    }
-    return largest;
-}
-
-static bool
-class_is_whole(const struct place_request *request)
-{
-    return request->class->form == FORM_WHOLE;
+    *group_out = request->group;
+    if (request->class->form != FORM_WHOLE)
+        return false;
+    return request->grouped ||
+           place_group_of_class(request->class, group_out);
 }
 
 static void
@@ -284,12 +314,13 @@ fill_fit(const struct estate *estate, const struct place_request *request,
     const struct site *site = &estate->sites[option->site];
     int64_t cpu = free_cpu(site, when);
     int64_t memory = free_node_memory(site, when);
+    enum place_group group;
     int64_t units = 0;
     int64_t fit = cards_fit(estate, option, request, when, &units);
 
     tally->free += units;
-    if (request->one_island && class_is_whole(request))
-        units = largest_island(estate, option);
+    if (place_option_group(request, &group))
+        units = largest_group(estate, option, group);
     if (units > tally->largest)
         tally->largest = units;
     if (request->cpu_milli > 0) {
@@ -377,7 +408,8 @@ place_option_score(const struct estate *estate,
         same += ref_is_none(part->last_tenant) ||
                 ref_equal(part->last_tenant, request->tenant);
         if (whole && option->split &&
-            place_option_island(estate, option, part->island) >= need)
+            place_option_near(estate, option, request->group,
+                              part->groups[request->group]) >= need)
             option->split = false;
         if (!whole)
             option->left = least(option->left,

@@ -41,9 +41,14 @@ int place_option_order(const struct option *a, const struct option *b);
 /* Shares that one part still takes. */
 int64_t place_option_shares(const struct part *part,
                             const struct class *class, enum place_when when);
-/* Free parts of the option on the island of one of them. */
-int64_t place_option_island(const struct estate *estate,
-                            const struct option *option, uint32_t island);
+/* The group in which all cards, or those of each instance, have to be; false
+ * when they may be anywhere. */
+bool place_option_group(const struct place_request *request,
+                        enum place_group *group_out);
+/* Free parts of the option in the group of one of them. */
+int64_t place_option_near(const struct estate *estate,
+                          const struct option *option, enum place_group group,
+                          uint32_t number);
 /* Did an instance of the request's workload fail on the node? */
 bool place_option_fails(const struct estate *estate,
                         const struct place_request *request, struct ref node);

@@ -4,6 +4,7 @@
 #include "core/cut.h"
 #include "core/node_type.h"
 #include "core/place.h"
+#include "core/place_group.h"
 
 static int64_t
 least(int64_t a, int64_t b)
@@ -11,9 +12,32 @@ least(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
-/* On the cards of a node, or only those of one of its islands. */
+static bool
+is_usable(const struct class *class, const struct place_amount *amount,
+          const struct card *card)
+{
+    return place_matches(class, card) &&
+           require_card(amount->needs, amount->need_count, card) &&
+           (class->form != FORM_HARD || cut_empty_room(class, card) > 0);
+}
+
+/* What parts of cards take. */
 static int64_t
-empty_fit(const struct world *world, struct ref node, const char *island,
+parts_fit(const struct class *class, const struct card *card)
+{
+    int64_t shares;
+
+    if (class->form == FORM_HARD)
+        return cut_empty_room(class, card);
+    shares = class->milli > 0 ? 1000 / class->milli : 0;
+    return class->memory_mib > 0
+               ? least(shares, card->memory_mib / class->memory_mib)
+               : shares;
+}
+
+/* On the cards of a node. */
+static int64_t
+empty_fit(const struct world *world, struct ref node,
           const struct class *class, const struct place_amount *amount,
           int64_t *least_memory)
 {
@@ -22,44 +46,78 @@ empty_fit(const struct world *world, struct ref node, const char *island,
     world_each_child(world, KIND_CARD, node, ref) {
         const struct card *card = world_card(world, ref);
 
-        if (island != NULL && strcmp(card->island, island) != 0)
-            continue;
-        if (!place_matches(class, card) ||
-            !require_card(amount->needs, amount->need_count, card) ||
-            (class->form == FORM_HARD && cut_empty_room(class, card) == 0))
+        if (!is_usable(class, amount, card))
             continue;
         if (*least_memory == 0 || card->memory_mib < *least_memory)
             *least_memory = card->memory_mib;
         matching++;
-        if (class->form == FORM_HARD)
-            fit += cut_empty_room(class, card);
-        if (class->form == FORM_SOFT && class->milli > 0)
-            fit += class->memory_mib > 0
-                       ? least(1000 / class->milli,
-                               card->memory_mib / class->memory_mib)
-                       : 1000 / class->milli;
+        if (class->form != FORM_WHOLE)
+            fit += parts_fit(class, card);
     }
     if (class->form != FORM_WHOLE)
         return fit;
     return class->count > 0 ? matching / class->count : INT64_MAX;
 }
 
-/* Of the island of the node that takes most. */
+/* Usable cards close to one of them; 0 when an earlier one is of them too. */
 static int64_t
-island_fit(const struct world *world, struct ref node,
-           const struct class *class, const struct place_amount *amount,
-           int64_t *least_memory)
+count_group(const struct world *world, struct ref node, struct ref one,
+            enum place_group group, const struct class *class,
+            const struct place_amount *amount)
 {
-    int64_t most = 0;
+    const struct card *card = world_card(world, one);
+    bool before = true;
+    int64_t count = 0;
 
     world_each_child(world, KIND_CARD, node, ref) {
-        int64_t fit = empty_fit(world, node, world_card(world, ref)->island,
-                                class, amount, least_memory);
+        const struct card *other = world_card(world, ref);
 
+        before = before && !ref_equal(ref, one);
+        if (!place_group_is_same(group, other, card) ||
+            !is_usable(class, amount, other))
+            continue;
+        if (before)
+            return 0;
+        count++;
+    }
+    return count;
+}
+
+/* The group of the node that takes most, or the sum over all of them. */
+static int64_t
+group_fit(const struct world *world, struct ref node, enum place_group group,
+          bool all, const struct class *class,
+          const struct place_amount *amount)
+{
+    int64_t most = 0, sum = 0;
+
+    world_each_child(world, KIND_CARD, node, ref) {
+        int64_t fit =
+            count_group(world, node, ref, group, class, amount) /
+            class->count;
+
+        sum += fit;
         if (fit > most)
             most = fit;
     }
-    return most;
+    return all ? sum : most;
+}
+
+static int64_t
+cards_fit(const struct world *world, struct ref node,
+          const struct class *class, enum topology level,
+          const struct place_amount *amount, int64_t *least_memory)
+{
+    int64_t fit = empty_fit(world, node, class, amount, least_memory);
+    enum place_group group;
+
+    if (class->form != FORM_WHOLE || class->count == 0 || fit == 0)
+        return fit;
+    if (place_group_of_level(level, &group))
+        return group_fit(world, node, group, false, class, amount);
+    if (place_group_of_class(class, &group))
+        return group_fit(world, node, group, true, class, amount);
+    return fit;
 }
 
 /* Instances that an empty node takes. */
@@ -73,9 +131,7 @@ node_fit(const struct world *world, struct ref ref, const struct class *class,
 
     if (!require_node(amount->needs, amount->need_count, node))
         return 0;
-    fit = level == TOPOLOGY_ISLAND && class->form == FORM_WHOLE
-              ? island_fit(world, ref, class, amount, least_memory)
-              : empty_fit(world, ref, NULL, class, amount, least_memory);
+    fit = cards_fit(world, ref, class, level, amount, least_memory);
     if (amount->cpu_milli > 0)
         fit = least(fit, node->cpu_milli / amount->cpu_milli);
     if (amount->memory_mib > 0)

@@ -68,7 +68,10 @@ struct report_card {
     const char *arch;
     const char *serial;
     const char *domain;
+    const char *runtime;  /* newest that its driver serves: "CUDA 12.8" */
+    const char *features; /* words */
     const char *island; /* "": none */
+    const char *bus;    /* PCIe switch, "": not known */
     int64_t memory_mib;
     int64_t compute_units;
     int64_t numa; /* -1: unknown */
@@ -84,6 +87,7 @@ struct report_inventory {
     int64_t cpu_milli;
     int64_t memory_mib;
     const char *facts; /* canonical JSON object: versions, kernel, cgroups */
+    const char *topology; /* the same: CPUs, memory, networks; "": not known */
     const struct report_card *cards;
     size_t card_count;
     /* Sent apart, with every report: */
@@ -111,6 +115,10 @@ struct report_instance {
     int64_t cpu_us;          /* used so far by this incarnation */
     int64_t checkpoint_step; /* -1: none seen */
     int64_t checkpoint_ms;
+    const char *cpus; /* that it may use; NULL, "": not known */
+    const char *mems;
+    const char *nics;
+    bool pinned; /* its cores are nobody else's */
     const char *const *cards; /* UUIDs that it has, as far as they are known */
     size_t card_count;
 };

@@ -30,6 +30,7 @@ static const struct rule rules[KIND_COUNT] = {
     [KIND_CLASS] = { .parents = BELOW(PLATFORM),
                      .named = true,
                      .create = rules_create_class,
+                     .update = rules_update_class,
                      .remove = rules_delete_class },
     [KIND_PRIORITY] = { .parents = BELOW(PLATFORM),
                         .named = true,

@@ -52,7 +52,7 @@ rule_before rules_cut_node, rules_cut_card;
 rule_create rules_create_pool, rules_create_class, rules_create_price,
     rules_create_priority, rules_create_jointoken;
 rule_update rules_update_platform, rules_update_pool, rules_update_node, rules_update_card,
-    rules_update_price, rules_update_priority;
+    rules_update_price, rules_update_priority, rules_update_class;
 rule_delete rules_delete_pool, rules_delete_node, rules_delete_class,
     rules_delete_priority, rules_delete_price;
 
@@ -126,6 +126,9 @@ struct blockers {
  * for its workload, and one that has given everything back for nothing. */
 void rules_block(const struct edit *edit, struct blockers *blockers,
                  struct ref ref);
+/* All that names a class, pool or priority in a field. */
+void rules_block_work(const struct edit *edit, struct blockers *blockers,
+                      struct ref ref);
 /* All children of a kind, apart from deleted ones. */
 void rules_block_children(const struct edit *edit, struct blockers *blockers,
                           enum kind kind, struct ref parent);

@@ -3,7 +3,6 @@
 
 #include <string.h>
 
-#include "core/gate.h"
 #include "core/governance.h"
 #include "core/health_policy.h"
 #include "core/observe_health.h"
@@ -24,38 +23,6 @@ void
 rules_cut_card(struct changes *changes, struct ref ref)
 {
     usage_cut(changes, ref);
-}
-
-/* Does any work that the world still knows name this in a field? */
-static void
-block_work(const struct edit *edit, struct blockers *blockers, struct ref ref)
-{
-    world_each(edit->world, KIND_WORKLOAD, at) {
-        const struct workload *workload = world_workload(edit->world, at);
-
-        if (ref_equal(workload->class, ref) ||
-            (ref.kind == KIND_CLASS && workload->classes != NULL &&
-             gate_lists(edit->world, workload->classes, ref)) ||
-            ref_equal(workload->pool, ref) ||
-            ref_equal(workload->priority, ref))
-            rules_block(edit, blockers, at);
-    }
-    world_each(edit->world, KIND_REQUEST, at) {
-        const struct wish *request = world_wish(edit->world, at);
-
-        if (ref_equal(request->class, ref) || ref_equal(request->pool, ref) ||
-            ref_equal(request->priority, ref))
-            rules_block(edit, blockers, at);
-    }
-    world_each(edit->world, KIND_REQUIREMENT, at)
-        if (ref_equal(world_requirement(edit->world, at)->class, ref))
-            rules_block(edit, blockers, at);
-    world_each(edit->world, KIND_QUOTA, at) {
-        const struct quota *quota = world_quota(edit->world, at);
-
-        if (ref_equal(quota->pool, ref) || ref_equal(quota->class, ref))
-            rules_block(edit, blockers, at);
-    }
 }
 
 /* --- pools --- */
@@ -106,7 +73,7 @@ rules_delete_pool(const struct edit *edit, struct ref ref, struct error *err)
     struct blockers blockers = { 0 };
 
     rules_block_children(edit, &blockers, KIND_NODE, ref);
-    block_work(edit, &blockers, ref);
+    rules_block_work(edit, &blockers, ref);
     if (rules_blocked(&blockers, err) != 0)
         return -1;
     world_each(edit->world, KIND_BOOKING, at)
@@ -251,105 +218,6 @@ rules_update_platform(const struct edit *edit, const void *before, void *image,
     return 0;
 }
 
-/* --- classes --- */
-
-static int
-check_whole(struct class *class, struct error *err)
-{
-    if (class->count == 0)
-        class->count = 1;
-    if (class->milli != 0 || class->memory_mib != 0 ||
-        class->profile[0] != '\0')
-        return error_field(err, "/form",
-                           "milli, memory_mib and profile are for parts of a "
-                           "card");
-    return 0;
-}
-
-static int
-check_soft(const struct class *class, struct error *err)
-{
-    if (class->milli < 1 || class->milli > 999)
-        return error_field(err, "/milli",
-                           "a share has 1 to 999 milli-cards, not %lld",
-                           (long long)class->milli);
-    if (class->memory_mib < 1)
-        return error_field(err, "/memory_mib",
-                           "a share needs accelerator memory, MiB");
-    if (class->profile[0] != '\0')
-        return error_field(err, "/profile",
-                           "a profile is for hard slices");
-    return 0;
-}
-
-/* Are there cards of the model, and none of them has the profile?  Names of
- * models do not always tell their memory. */
-static bool
-lacks_profile(const struct world *world, const struct class *class)
-{
-    bool any = false;
-
-    world_each(world, KIND_CARD, ref) {
-        const struct card *card = world_card(world, ref);
-        const struct geometry_card *table;
-
-        if (class->model[0] == '\0' || strcmp(card->model, class->model) != 0)
-            continue;
-        table = geometry_card(card->vendor, card->model, card->memory_mib);
-        if (table != NULL && geometry_profile(table, class->profile) != NULL)
-            return false;
-        any = true;
-    }
-    return any;
-}
-
-static int
-check_hard(const struct world *world, struct class *class, struct error *err)
-{
-    if (class->profile[0] == '\0')
-        return error_field(err, "/profile",
-                           "a hard slice needs the vendor's profile");
-    if (class->milli != 0 || class->memory_mib != 0)
-        return error_field(err, "/milli",
-                           "the profile says how much of a card a hard slice "
-                           "is: leave milli and memory_mib out");
-    if (lacks_profile(world, class) ||
-        !geometry_most(class->vendor, class->model, class->profile,
-                       &class->milli, &class->memory_mib))
-        return error_field(err, "/profile",
-                           "no card%s%s that can be cut has the profile "
-                           "\"%s\": write it as the vendor does, as "
-                           "3g.20gb or cpx",
-                           class->model[0] != '\0' ? " of model " : "",
-                           class->model, class->profile);
-    return 0;
-}
-
-int
-rules_create_class(const struct edit *edit, void *image, struct error *err)
-{
-    struct class *class = image;
-
-    if (class->form == FORM_WHOLE)
-        return check_whole(class, err);
-    if (class->count > 1)
-        return error_field(err, "/count",
-                           "an instance gets one part of one card, not %lld",
-                           (long long)class->count);
-    class->count = 1;
-    return class->form == FORM_SOFT ? check_soft(class, err)
-                                    : check_hard(edit->changes->world, class, err);
-}
-
-int
-rules_delete_class(const struct edit *edit, struct ref ref, struct error *err)
-{
-    struct blockers blockers = { 0 };
-
-    block_work(edit, &blockers, ref);
-    return rules_blocked(&blockers, err);
-}
-
 /* --- priorities --- */
 
 /* Preempting across tenants is a right of its own, with its own guard. */
@@ -412,7 +280,10 @@ int
 rules_delete_priority(const struct edit *edit, struct ref ref,
                       struct error *err)
 {
-    return rules_delete_class(edit, ref, err);
+    struct blockers blockers = { 0 };
+
+    rules_block_work(edit, &blockers, ref);
+    return rules_blocked(&blockers, err);
 }
 
 /* --- prices --- */

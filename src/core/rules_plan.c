@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/rules.h"
 
+#include <string.h>
+
 #include "core/maintenance.h"
 #include "core/require.h"
+#include "core/trait.h"
 
 /* What operators plan and rule: maintenances, requirements, commitments. */
 
@@ -55,26 +58,27 @@ rules_delete_maintenance(const struct edit *edit, struct ref ref,
 
 /* --- requirements --- */
 
+/* Which of its fields would have to be another. */
+static const char *
+bad_field(const struct requirement *rule)
+{
+    if (trait_kind_of(rule->fact) == TRAIT_NONE)
+        return "/fact";
+    return rule->at_least[0] != '\0' && rule->below[0] != '\0' ? "/below"
+                                                                : "/at_least";
+}
+
 static int
 check_requirement(const struct requirement *rule, struct error *err)
 {
-    if (!require_is_fact(rule->fact))
-        return error_field(err, "/fact",
-                           "\"%s\" is no fact: driver, vendor and model of "
-                           "cards, kernel, runtime, monitor, cgroup, version "
-                           "and accel of nodes are",
-                           rule->fact);
-    if (rule->at_least[0] == '\0' && rule->below[0] == '\0' &&
-        rule->equals[0] == '\0')
-        return error_field(err, "/at_least",
-                           "say what the fact must be: at_least, below or "
-                           "equals");
-    if (rule->at_least[0] != '\0' && rule->below[0] != '\0' &&
-        require_compare(rule->at_least, rule->below) >= 0)
-        return error_field(err, "/below",
-                           "nothing is at least %s and below %s",
-                           rule->at_least, rule->below);
-    return 0;
+    const char *field = bad_field(rule);
+    struct need need = { .card = false };
+
+    memcpy(need.fact, rule->fact, sizeof(need.fact));
+    memcpy(need.at_least, rule->at_least, sizeof(need.at_least));
+    memcpy(need.below, rule->below, sizeof(need.below));
+    memcpy(need.equals, rule->equals, sizeof(need.equals));
+    return require_check(&need, field, err);
 }
 
 int

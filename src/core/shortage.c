@@ -3,6 +3,8 @@
 
 #include <inttypes.h>
 
+#include "core/place_option.h"
+
 /* "4 x h100.1 in pool a" */
 #define WHAT_MAX (2 * NAME_MAX_SIZE + 40)
 static const char *
@@ -46,7 +48,9 @@ say_fragmented(int64_t need, const struct place_request *request,
                struct verdict *verdict)
 {
     bool whole = request->class->form == FORM_WHOLE;
-    const char *place = request->one_island ? "island"
+    enum place_group group;
+    const char *place = place_option_group(request, &group)
+                            ? place_group_text(group)
                         : request->one_leaf ? "leaf"
                                             : "node";
 
@@ -79,10 +83,31 @@ say_geometry(int64_t need, const struct place_request *request,
     verdict_numbers(verdict, need, tally->free, AMOUNT_NONE);
 }
 
+/* Which rule keeps the cards back, and what they have. */
+static void
+say_incompatible(const struct world *world,
+                 const struct place_request *request, const char *asked,
+                 const struct place_tally *tally, struct verdict *verdict)
+{
+    char text[REQUIRE_TEXT_MAX], have[REQUIRE_LACK_MAX];
+    struct require_lack lack;
+    size_t hardest =
+        require_hardest(world, request->pool, request->class, request->needs,
+                        request->need_count, true, &lack);
+
+    verdict_set(verdict, WORKLOAD_QUEUED, REASON_COMPATIBILITY,
+                "%s needed, %" PRId64 " free now; it needs %s: %s; it starts "
+                "when enough others are free",
+                asked, tally->free,
+                require_text(text, world, &request->needs[hardest]),
+                require_lack_text(have, &lack));
+}
+
 /* The first filter that keeps back what is missing. */
 static void
-say_capacity(int64_t need, const struct place_tally *tally,
-             const char *asked, struct verdict *verdict)
+say_capacity(const struct world *world, const struct place_request *request,
+             int64_t need, const struct place_tally *tally, const char *asked,
+             struct verdict *verdict)
 {
     static const struct {
         enum place_filter filter;
@@ -133,7 +158,9 @@ say_capacity(int64_t need, const struct place_tally *tally,
             text = causes[i].text;
             count = tally->out_cards[causes[i].filter];
         }
-    if (text != NULL)
+    if (reason == REASON_COMPATIBILITY && request->need_count > 0)
+        say_incompatible(world, request, asked, tally, verdict);
+    else if (text != NULL)
         verdict_set(verdict, WORKLOAD_QUEUED, reason,
                     "%s needed, %" PRId64 " free now, %" PRId64 " more %s",
                     asked, tally->free, count, text);
@@ -192,7 +219,7 @@ shortage_say(const struct world *world, const struct place_request *request,
         else if (tally->out_cards[FILTER_GEOMETRY] > 0)
             say_geometry(need, request, tally, asked, verdict_out);
         else
-            say_capacity(need, tally, asked, verdict_out);
+            say_capacity(world, request, need, tally, asked, verdict_out);
     } else if (tally->out_nodes[FILTER_CPU] + tally->out_nodes[FILTER_MEMORY] >
                    0 ||
                tally->largest >= need) {

@@ -69,14 +69,28 @@ check_elastic(const struct workload *workload, struct error *err)
                            ", less than /instances, which is %" PRId64
                            ": it is the most that it grows to, or 0",
                            workload->instances_max, workload->instances);
-    if (manifest_topology(workload->spec) == TOPOLOGY_ISLAND)
+    if (manifest_topology(workload->spec) > TOPOLOGY_NODE)
         return error_field(err, "/instances_max",
                            "/instances_max is %" PRId64
-                           " and /spec/topology requires one island: a gang "
-                           "that grows takes the level node, or prefers the "
-                           "island",
+                           " and /spec/topology requires a part of a node: a "
+                           "gang that grows takes the level node, or prefers "
+                           "the part",
                            workload->instances_max);
     return 0;
+}
+
+/* Whole cores are whole CPUs, as far as quotas count. */
+static int
+check_pinning(const struct workload *workload, struct error *err)
+{
+    if (manifest_pinning(workload->spec) != PINNING_CORES ||
+        (workload->cpu_milli >= 1000 && workload->cpu_milli % 1000 == 0))
+        return 0;
+    return error_field(err, "/cpu_milli",
+                       "/cpu_milli is %" PRId64
+                       " and /spec/pinning is cores: whole cores are asked "
+                       "for in whole CPUs, 1000, 2000, ...",
+                       workload->cpu_milli);
 }
 
 /* Volumes lie on one node, so instances that mount them cannot be kept apart. */
@@ -388,6 +402,7 @@ submit_workload(const struct granted *granted, struct changes *changes,
         settle_priority(granted, workload, err) < 0 ||
         check_spec(changes, workload, err) < 0 ||
         check_elastic(workload, err) < 0 ||
+        check_pinning(workload, err) < 0 ||
         check_spread(world, workload, err) < 0)
         return -1;
     workload->user = granted_actor(granted)->subject;

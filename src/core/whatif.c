@@ -153,6 +153,8 @@ add_node(struct forecast *forecast, struct ref pool, const struct class *class,
         card = change_create(changes, KIND_CARD, ref, name);
         memcpy(card->vendor, class->vendor, sizeof(card->vendor));
         memcpy(card->model, class->model, sizeof(card->model));
+        (void)snprintf(card->island, sizeof(card->island), "what-if");
+        (void)snprintf(card->bus, sizeof(card->bus), "what-if");
         card->health = HEALTH_HEALTHY;
         card->cut_ms = forecast_now_ms(forecast);
         card->memory_mib = class->min_memory_mib > class->memory_mib

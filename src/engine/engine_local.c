@@ -11,6 +11,7 @@
 #include "base/json.h"
 #include "engine/runner_message.h"
 #include "engine/runner_request.h"
+#include "engine/sync.h"
 
 /* Kills and removals wait for processes to be gone; an image may be large. */
 #define CALL_MS 30000
@@ -137,6 +138,10 @@ read_record(struct arena *arena, const json_t *record,
         .exit_code = number_of(record, "exit_code"),
         .oom = json_is_true(json_object_get(record, "oom")),
         .cpu_us = number_of(record, "cpu_us"),
+        .cpus = text_of(arena, record, "cpus", 255),
+        .mems = text_of(arena, record, "mems", 63),
+        .nics = text_of(arena, record, "nics", 255),
+        .pinned = json_is_true(json_object_get(record, "pinned")),
         .checkpoint_step = -1,
     };
     read_cards(arena, json_object_get(record, "cards"), out);
@@ -214,6 +219,8 @@ island_of(struct arena *arena, const json_t *card)
 {
     const json_t *island = json_object_get(card, "island");
 
+    if (json_is_integer(island) && json_integer_value(island) < 0)
+        return ""; /* none */
     if (json_is_integer(island))
         return arena_printf(arena, "%lld",
                             (long long)json_integer_value(island));
@@ -233,7 +240,10 @@ read_card(struct arena *arena, const json_t *card, struct report_card *out)
         .arch = text_of(arena, card, "arch", 31),
         .serial = text_of(arena, card, "serial", 63),
         .domain = text_of(arena, card, "domain", 63),
+        .runtime = text_of(arena, card, "runtime", 31),
+        .features = text_of(arena, card, "features", 127),
         .island = island_of(arena, card),
+        .bus = text_of(arena, card, "bus", 31),
         .memory_mib = number_of(card, "memory_mib"),
         .compute_units = number_of(card, "compute_units"),
         .numa = number_of(card, "numa"),
@@ -320,6 +330,21 @@ make_facts(struct arena *arena, const json_t *node)
     return arena_strdup(arena, buffer_text(&bytes));
 }
 
+/* "" when the runner does not tell it. */
+static const char *
+make_topology(struct arena *arena, const json_t *node)
+{
+    const json_t *topology = json_object_get(node, "topology");
+    scoped_buffer bytes = { 0 };
+
+    if (!json_is_object(topology))
+        return "";
+    json_write(&bytes, topology);
+    return bytes.size <= SYNC_TOPOLOGY_MAX
+               ? arena_strdup(arena, buffer_text(&bytes))
+               : "";
+}
+
 static int
 local_inventory(struct engine *engine, struct arena *arena,
                 struct report_inventory *inventory_out, struct error *err)
@@ -349,6 +374,7 @@ local_inventory(struct engine *engine, struct arena *arena,
         .cpu_milli = number_of(node, "cpus") * 1000,
         .memory_mib = number_of(node, "memory_mib"),
         .facts = make_facts(arena, node),
+        .topology = make_topology(arena, node),
         .cards = list,
         .card_count = count,
         .looks = looks,

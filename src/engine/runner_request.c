@@ -86,6 +86,7 @@ static const char *const start_keys[] = {
     "user",
     "cpu_milli",
     "memory_mib",
+    "pin",
     "pids_max",
     "cards",
     "volumes",
@@ -482,6 +483,31 @@ read_limits(const json_t *object, struct runner_start *out, struct error *err)
 }
 
 static int
+read_pin(const json_t *object, struct runner_start *out, struct error *err)
+{
+    static const char *const words[] = { "near", "cores", "none" };
+    const char *text = NULL;
+
+    if (json_text(object, "pin", false, 8, &text, err) != 0)
+        return -1;
+    for (size_t i = 0; text != NULL && i < COUNT(words); i++)
+        if (strcmp(words[i], text) == 0) {
+            out->pin = (enum runner_pin)i;
+            text = NULL;
+        }
+    if (text != NULL)
+        return error_field(err, "/pin",
+                           "\"%s\" is no way to pin: near, cores or none",
+                           text);
+    if (out->pin == RUNNER_PIN_CORES && out->cpu_milli % 1000 != 0)
+        return error_field(err, "/pin",
+                           "whole cores are asked for in whole CPUs, cpu_milli "
+                           "is %lld",
+                           (long long)out->cpu_milli);
+    return 0;
+}
+
+static int
 read_place(struct arena *arena, const json_t *object, struct runner_start *out,
            struct error *err)
 {
@@ -524,6 +550,7 @@ runner_request_parse_start(struct arena *arena, const json_t *object,
         read_env(arena, object, &start, err) != 0 ||
         read_user(object, &start, err) != 0 ||
         read_limits(object, &start, err) != 0 ||
+        read_pin(object, &start, err) != 0 ||
         read_cards(arena, object, &start, err) != 0 ||
         read_volumes(arena, object, &start, err) != 0 ||
         read_checkpoint(arena, object, &start, err) != 0 ||

@@ -43,7 +43,7 @@
  *
  * ---- {"op": "node"}
  *   -> {"node", "simulated": bool, "cpus", "memory_mib",
- *       "cgroup": "v1"|"hybrid"|"v2", "kernel", "boot_id", "version",
+ *       "cgroup": "v1"|"hybrid"|"v2", "topology", "kernel", "boot_id", "version",
  *       "runtime": "crun 1.8.1", "monitor": "conmon 2.1.6", "accel": "sim",
  *       "prefix", "instances": live ones, "uid_base_min", "uid_base_max",
  *       "limits": {"cpu_milli", "memory_mib", "pids", "instances",
@@ -52,7 +52,7 @@
  * ---- {"op": "cards"}
  *   -> {"accel", "simulated", "cards": [{"uuid", "vendor", "model",
  *       "memory_mib", "compute_units", "pci", "numa", "island", "driver",
- *       "firmware", "arch", "serial", "domain",
+ *       "firmware", "arch", "serial", "domain", "runtime", "features", "bus",
  *       "health": "healthy"|"suspect"|"degraded"|"failed"|"unknown",
  *       "health_reason", "links": [{"uuid", "kind", "lanes", "level"}],
  *       "look": {"clean", "asks_nothing", "has_rows", "temperature_c",
@@ -91,6 +91,9 @@
  *       "user": {"uid", "gid"},  0..65535 inside; absent: the image's when
  *                                numeric, else 0
  *       "cpu_milli": 10.., "memory_mib": 8.., "pids_max": 1..,
+ *       "pin": "near"|"cores"|"none", which CPUs: those beside its cards (near,
+ *                                when absent), whole cores that nobody else
+ *                                uses, as many as cpu_milli, or any
  *       "cards": ["UUID"..],     0..64; one after the other they are card0..
  *       "card_memory_mib": N,    0 or absent: whole cards; else a soft share
  *                                of that much memory on each card
@@ -152,6 +155,8 @@
  *   "pid", "uid_base", "image": {"name", "digest"},
  *   "address", "address6", "mac",    "" without network
  *   "cards": ["UUID"..], "card_memory_mib",
+ *   "cpus", "mems", "nics", "pinned", "" and false where they are not known:
+ *        which CPUs and NUMA nodes it may use, networks beside its cards
  *   "started_ms", "exited_ms",       0: not yet
  *   "exit_code": null | 0..255,      128 + signal when a signal ended it
  *   "oom": bool, "oom_kills",        read before the cgroup goes away
@@ -227,6 +232,9 @@
 #define RUNNER_WAIT_MAX_MS 30000
 #define RUNNER_INCARNATION_MAX (INT64_C(1) << 53)
 
+/* In the order of the words. */
+enum runner_pin { RUNNER_PIN_NEAR, RUNNER_PIN_CORES, RUNNER_PIN_NONE };
+
 enum runner_op {
     RUNNER_NODE,
     RUNNER_CARDS,
@@ -283,6 +291,7 @@ struct runner_start {
     size_t card_count;
     const char *cards[RUNNER_CARDS_MAX];
     int64_t card_memory_mib; /* 0: whole cards */
+    enum runner_pin pin;
     size_t volume_count;
     struct runner_mount volumes[RUNNER_VOLUMES_MAX];
     const char *checkpoint_dir; /* NULL: none */

@@ -34,7 +34,10 @@ static const struct codec_field card_fields[] = {
     CODEC_FIELD(struct report_card, arch, CODEC_TEXT, 0, 31),
     CODEC_FIELD(struct report_card, serial, CODEC_TEXT, 0, 63),
     CODEC_FIELD(struct report_card, domain, CODEC_TEXT, 0, 63),
+    CODEC_FIELD(struct report_card, runtime, CODEC_TEXT, 0, 31),
+    CODEC_FIELD(struct report_card, features, CODEC_TEXT, 0, 127),
     CODEC_FIELD(struct report_card, island, CODEC_TEXT, 0, 31),
+    CODEC_FIELD(struct report_card, bus, CODEC_TEXT, 0, 31),
     CODEC_FIELD(struct report_card, memory_mib, CODEC_INT, 1, AMOUNT),
     CODEC_FIELD(struct report_card, compute_units, CODEC_INT, 0, AMOUNT),
     CODEC_FIELD(struct report_card, numa, CODEC_INT, -1, 1024),
@@ -52,6 +55,8 @@ static const struct codec_field inventory_fields[] = {
     CODEC_FIELD(struct report_inventory, memory_mib, CODEC_INT, 1, AMOUNT),
     CODEC_FIELD(struct report_inventory, facts, CODEC_TEXT, 0,
                 SYNC_FACTS_MAX),
+    CODEC_FIELD(struct report_inventory, topology, CODEC_TEXT, 0,
+                SYNC_TOPOLOGY_MAX),
     { .name = "cards", .type = CODEC_MINE },
 };
 static const struct codec inventory_codec =
@@ -71,6 +76,10 @@ static const struct codec_field instance_fields[] = {
                 NUMBER_MAX),
     CODEC_FIELD(struct report_instance, checkpoint_ms, CODEC_INT, 0,
                 NUMBER_MAX),
+    CODEC_FIELD(struct report_instance, cpus, CODEC_TEXT, 0, 255),
+    CODEC_FIELD(struct report_instance, mems, CODEC_TEXT, 0, 63),
+    CODEC_FIELD(struct report_instance, nics, CODEC_TEXT, 0, 255),
+    CODEC_FIELD(struct report_instance, pinned, CODEC_BOOL, 0, 0),
     { .name = "cards", .type = CODEC_MINE },
 };
 static const struct codec instance_codec =

@@ -12,13 +12,14 @@
  *
  * {"protocol", "known", "wait_ms", "challenge",
  *  "inventory": null | {"simulated", "cpu_milli", "memory_mib", "facts",
+ *     "topology",
  *     "cards": [{"uuid", "vendor", "model", "pci", "driver", "firmware",
- *        "arch", "serial", "domain", "island", "memory_mib",
- *        "compute_units", "numa", "health", "health_reason", "foreign",
+ *        "arch", "serial", "domain", "runtime", "features", "island", "bus",
+ *        "memory_mib", "compute_units", "numa", "health", "health_reason", "foreign",
  *        "foreign_name", "sliced"}]},
  *  "instances": null | [{"instance", "incarnation", "state", "failure",
  *     "retryable", "exit_code", "oom", "cpu_us", "checkpoint_step",
- *     "checkpoint_ms"}],
+ *     "checkpoint_ms", "cpus", "mems", "nics", "pinned"}],
  *  "releases": [{"instance", "incarnation", "cards": [..]}],
  *  "scrubs": [{"uuid", "verified", "text"}],
  *  "volumes": [{"volume", "state", "failure"}],
@@ -35,6 +36,7 @@
  */
 
 #define SYNC_FACTS_MAX 4096
+#define SYNC_TOPOLOGY_MAX 16384
 
 struct sync {
     const char *known;     /* revision of the last order, "" for none */

@@ -255,6 +255,8 @@ add_node(struct builder *builder, struct ref pool,
         (void)snprintf(card->model, sizeof(card->model), "%s", make->model);
         (void)snprintf(card->uuid, sizeof(card->uuid), "SIM-%u-%" PRId64,
                        self.index, i);
+        (void)snprintf(card->island, sizeof(card->island), "0");
+        (void)snprintf(card->bus, sizeof(card->bus), "0");
         card->memory_mib = make->memory_mib;
         card->health = HEALTH_HEALTHY;
         card->simulated = true;

@@ -117,9 +117,33 @@ short_forms_are_those_of_the_options(void **state)
        "\"spread\":{\"level\":\"leaf\",\"most\":2}}}");
     is("requires: {driver: 550.10}\n",
        "{\"spec\":{\"requires\":{\"driver\":\"550.10\"}}}");
+    is("requires: {cuda: {at_least: 12.10, below: 13}}\npinning: cores\n",
+       "{\"spec\":{\"requires\":{\"cuda\":{\"at_least\":\"12.10\","
+       "\"below\":\"13\"}},\"pinning\":\"cores\"}}");
     refused("class: a,b\n", "write alternatives as a list");
     refused("instances: 4..x\n", "must be N or LEAST..MOST");
     refused("volumes: [data]\n", "must be NAME:PATH");
+}
+
+static void
+facts_are_required_by_words_too(void **state)
+{
+    scoped_json spec = json_object();
+    scoped_json right = json_loads(
+        "{\"requires\":{\"driver\":\"550.54\","
+        "\"cuda\":{\"at_least\":\"12.4\",\"below\":\"13\"},"
+        "\"capability\":{\"below\":\"9\"}}}",
+        0, NULL);
+    struct error err = { 0 };
+
+    (void)state;
+    assert_int_equal(job_requires("driver=550.54", spec, &err), 0);
+    assert_int_equal(job_requires("cuda=12.4..13", spec, &err), 0);
+    assert_int_equal(job_requires("capability=..9", spec, &err), 0);
+    assert_true(json_equal(spec, right));
+    assert_int_equal(job_requires("driver", spec, &err), -1);
+    assert_int_equal(job_requires("=5", spec, &err), -1);
+    assert_non_null(strstr(err.text, "must be FACT=TEXT"));
 }
 
 static void
@@ -144,6 +168,7 @@ main(void)
         cmocka_unit_test(amounts_are_read_as_people_write_them),
         cmocka_unit_test(keys_of_the_spec_may_stand_beside_the_others),
         cmocka_unit_test(short_forms_are_those_of_the_options),
+        cmocka_unit_test(facts_are_required_by_words_too),
         cmocka_unit_test(several_manifests_are_told_apart),
     };
 

@@ -33,6 +33,15 @@ names_are_short_and_without_the_vendor(void **state)
     assert_int_equal(strlen(name), 40);
 }
 
+static void
+classify(struct changes *changes, int64_t count, int64_t linked)
+{
+    const struct classify found = { "nvidia", "H100-80GB", 81559, count,
+                                    linked };
+
+    classify_model(changes, &found);
+}
+
 static bool
 has(const struct small *small, const char *name)
 {
@@ -46,7 +55,7 @@ a_model_brings_classes_up_to_what_one_node_has(void **state)
     struct small *small = *state;
     struct changes *changes = small_begin(small);
 
-    classify_model(changes, "nvidia", "H100-80GB", 81559, 5);
+    classify(changes, 5, 0);
     world_apply(small->world, changes);
     assert_true(has(small, "h100-80g.1"));
     assert_true(has(small, "h100-80g.4"));
@@ -69,7 +78,7 @@ a_model_that_has_a_class_brings_none(void **state)
     (void)snprintf(class->model, sizeof(class->model), "H100-80GB");
     world_apply(small->world, changes);
     changes = small_begin(small);
-    classify_model(changes, "nvidia", "H100-80GB", 81559, 8);
+    classify(changes, 8, 0);
     assert_true(change_is_empty(changes));
 }
 
@@ -80,10 +89,102 @@ a_model_is_classified_once_in_one_set(void **state)
     struct changes *changes = small_begin(small);
     size_t count;
 
-    classify_model(changes, "nvidia", "H100-80GB", 81559, 1);
+    classify(changes, 1, 0);
     count = changes->count;
-    classify_model(changes, "nvidia", "H100-80GB", 81559, 1);
+    classify(changes, 1, 0);
     assert_int_equal(changes->count, count);
+}
+
+static const struct class *
+get(const struct small *small, const char *name)
+{
+    return world_class(small->world,
+                       world_find_name(small->world, KIND_CLASS,
+                                       small->platform, name));
+}
+
+static void
+linked_cards_bring_classes_of_linked_cards(void **state)
+{
+    struct small *small = *state;
+    struct changes *changes = small_begin(small);
+
+    classify(changes, 8, 5);
+    world_apply(small->world, changes);
+    assert_int_equal(get(small, "h100-80g.4-linked")->count, 4);
+    assert_int_equal(get(small, "h100-80g.4-linked")->interconnect,
+                     INTERCONNECT_ISLAND);
+    assert_int_equal(get(small, "h100-80g.8")->interconnect,
+                     INTERCONNECT_ANY);
+    assert_false(has(small, "h100-80g.1-linked"));
+    assert_false(has(small, "h100-80g.8-linked"));
+    assert_int_equal(get(small, "h100-80g.8")->origin, CLASS_DERIVED);
+}
+
+/* A node of the world with so many cards, as earlier reports made it. */
+static void
+add_cards(struct small *small, const char *name, int count)
+{
+    struct changes *changes = small_begin(small);
+    struct ref pool =
+        ((struct pool *)change_create(changes, KIND_POOL, small->platform,
+                                      name))
+            ->object.self;
+    struct ref node =
+        ((struct node *)change_create(changes, KIND_NODE, pool, name))
+            ->object.self;
+
+    for (int i = 0; i < count; i++) {
+        char text[16];
+        struct card *card;
+
+        (void)snprintf(text, sizeof(text), "card%d", i);
+        card = change_create(changes, KIND_CARD, node, text);
+        (void)snprintf(card->model, sizeof(card->model), "H100-80GB");
+        (void)snprintf(card->uuid, sizeof(card->uuid), "%s-%d", name, i);
+    }
+    world_apply(small->world, changes);
+}
+
+/* Two were known; a node with eight brings 4 and 8, not what somebody threw
+ * away, and leaves what somebody changed. */
+static void
+a_larger_node_brings_the_sizes_that_are_new(void **state)
+{
+    struct small *small = *state;
+    struct changes *changes = small_begin(small);
+
+    classify(changes, 2, 0);
+    world_apply(small->world, changes);
+    add_cards(small, "n1", 2);
+    changes = small_begin(small);
+    change_delete(changes, world_find_name(small->world, KIND_CLASS,
+                                           small->platform, "h100-80g.1"));
+    ((struct class *)change_update(
+         changes, world_find_name(small->world, KIND_CLASS, small->platform,
+                                  "h100-80g.2")))
+        ->min_memory_mib = 7;
+    world_apply(small->world, changes);
+    changes = small_begin(small);
+    classify(changes, 8, 0);
+    world_apply(small->world, changes);
+    assert_true(has(small, "h100-80g.4"));
+    assert_true(has(small, "h100-80g.8"));
+    assert_false(has(small, "h100-80g.1"));
+    assert_int_equal(get(small, "h100-80g.2")->min_memory_mib, 7);
+}
+
+/* All of them are deleted: the same node does not bring them back. */
+static void
+what_was_deleted_does_not_come_back(void **state)
+{
+    struct small *small = *state;
+    struct changes *changes;
+
+    add_cards(small, "n1", 4);
+    changes = small_begin(small);
+    classify(changes, 4, 0);
+    assert_true(change_is_empty(changes));
 }
 
 #define TEST(name)                                                             \
@@ -97,6 +198,9 @@ main(void)
         TEST(a_model_brings_classes_up_to_what_one_node_has),
         TEST(a_model_that_has_a_class_brings_none),
         TEST(a_model_is_classified_once_in_one_set),
+        TEST(linked_cards_bring_classes_of_linked_cards),
+        TEST(a_larger_node_brings_the_sizes_that_are_new),
+        TEST(what_was_deleted_does_not_come_back),
     };
 
     return cmocka_run_group_tests_name("classify", tests, NULL, NULL);

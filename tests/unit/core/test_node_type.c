@@ -147,9 +147,13 @@ islands_count_by_who_shares_them_and_not_by_name(void **state)
     pool = scene_pool(&scene, "a");
     nodes[0] = scene_node(&scene, pool, "n0", 2, "h100");
     nodes[1] = scene_node(&scene, pool, "n1", 2, "h100");
+    /* Alone on one is as on none. */
     put_on_island(&scene, scene_card_of(&scene, nodes[0], 0), "x");
+    assert_types(scene.world, 1, 2, 2);
+    put_on_island(&scene, scene_card_of(&scene, nodes[0], 1), "x");
     assert_types(scene.world, 2, 2, 1);
     put_on_island(&scene, scene_card_of(&scene, nodes[1], 0), "y");
+    put_on_island(&scene, scene_card_of(&scene, nodes[1], 1), "y");
     assert_types(scene.world, 1, 2, 2);
     scene_teardown(&scene);
 }
@@ -199,10 +203,23 @@ least_of(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
-/* Instances that the cards of a node take; island: only its cards, or NULL. */
+/* Are two cards close to each other, by what is written on them? */
+static bool
+is_close(enum topology level, const struct card *a, const struct card *b)
+{
+    if (a == b || level < TOPOLOGY_NUMA)
+        return true;
+    if (level == TOPOLOGY_NUMA)
+        return a->numa == b->numa && a->numa != -1;
+    return level == TOPOLOGY_SWITCH
+               ? a->bus[0] != '\0' && strcmp(a->bus, b->bus) == 0
+               : a->island[0] != '\0' && strcmp(a->island, b->island) == 0;
+}
+
+/* Instances that the cards of a node take; near: only those close to it. */
 static int64_t
-walk_cards(const struct world *world, struct ref node, const char *island,
-           const struct class *class)
+walk_cards(const struct world *world, struct ref node, enum topology level,
+           const struct card *near, const struct class *class)
 {
     int64_t fit = 0, cards = 0;
 
@@ -210,7 +227,7 @@ walk_cards(const struct world *world, struct ref node, const char *island,
         const struct card *card = world_card(world, ref);
 
         if (!place_matches(class, card) ||
-            (island != NULL && strcmp(card->island, island) != 0))
+            (near != NULL && !is_close(level, near, card)))
             continue;
         cards++;
         if (class->form == FORM_SOFT)
@@ -229,12 +246,12 @@ walk_node(const struct world *world, struct ref ref, const struct ask *ask)
     const struct node *node = world_node(world, ref);
     int64_t fit = 0;
 
-    if (ask->level != TOPOLOGY_ISLAND || class->form != FORM_WHOLE) {
-        fit = walk_cards(world, ref, NULL, class);
+    if (ask->level < TOPOLOGY_NUMA || class->form != FORM_WHOLE) {
+        fit = walk_cards(world, ref, ask->level, NULL, class);
     } else {
         world_each_child(world, KIND_CARD, ref, card) {
-            int64_t here = walk_cards(world, ref,
-                                      world_card(world, card)->island, class);
+            int64_t here = walk_cards(world, ref, ask->level,
+                                      world_card(world, card), class);
 
             fit = here > fit ? here : fit;
         }
@@ -299,9 +316,13 @@ change_node(struct scene *scene, struct chance *chance, struct ref ref)
                            models[below(chance, 2)]);
         break;
     case 3:
-        if (card != NULL)
-            (void)snprintf(card->island, sizeof(card->island), "%s",
-                           names[below(chance, 3)]);
+        if (card == NULL)
+            break;
+        (void)snprintf(card->island, sizeof(card->island), "%s",
+                       names[below(chance, 3)]);
+        (void)snprintf(card->bus, sizeof(card->bus), "%s",
+                       names[below(chance, 3)]);
+        card->numa = below(chance, 3) - 1;
         break;
     default:
         node->memory_mib = 8192 * (1 + below(chance, 3));

@@ -599,12 +599,15 @@ new_cards_wait_for_a_scrub_and_bring_their_classes(void **state)
     struct ref half, two, four;
     size_t count = 0;
 
+    for (int i = 0; i < 3; i++)
+        cards[i].model = "H100-NVL";
+    cards[0].uuid = "SIM-GPU-4";
     cards[1].uuid = "SIM-GPU-2";
     cards[2].uuid = "SIM-GPU-3";
     assert_int_equal(say_cards(scene, scene->node, cards, 3), 0);
     world_each_child(scene->world, KIND_CARD, scene->node, ref)
         count++;
-    assert_int_equal(count, 3);
+    assert_int_equal(count, 4); /* one was there */
     assert_int_equal(
         world_card(scene->world,
                    world_find_name(scene->world, KIND_CARD, scene->node,
@@ -612,11 +615,11 @@ new_cards_wait_for_a_scrub_and_bring_their_classes(void **state)
             ->handover,
         HANDOVER_PENDING);
     half = world_find_name(scene->world, KIND_CLASS, scene->platform,
-                           "h100-80g.half");
+                           "h100-nvl.half");
     two = world_find_name(scene->world, KIND_CLASS, scene->platform,
-                          "h100-80g.2");
+                          "h100-nvl.2");
     four = world_find_name(scene->world, KIND_CLASS, scene->platform,
-                           "h100-80g.4");
+                           "h100-nvl.4");
     assert_int_equal(world_class(scene->world, half)->milli, 500);
     assert_int_equal(world_class(scene->world, half)->memory_mib, 40779);
     assert_int_equal(world_class(scene->world, two)->count, 2);

@@ -98,7 +98,10 @@ versions_are_compared_number_by_number(void **state)
         { "1.8.1", "1.14", -1 },   { "crun 1.8.1", "1.8.1", 0 },
         { "550.54.14", "550", 1 }, { "550", "550.0", 0 },
         { "10", "9", 1 },          { "none", "0", -1 },
-        { "v2-rc1", "2", 0 },      { "6.1.0-25-amd64", "6.1", 0 },
+        { "v2-rc1", "2", 0 },      { "535.9", "535.161", -1 },
+        { "535.161.08", "535.161", 1 }, { "535.161.8", "535.161.08", 0 },
+        { "12.10", "12.9", 1 },   { "550.54", "550.54.14", -1 },
+             { "6.1.0-25-amd64", "6.1", 0 },
         { "", "", 0 },
     };
 
@@ -121,6 +124,7 @@ what_is_not_said_is_not_fulfilled(void **state)
     assert_false(require_fact(&least, ""));
     assert_false(require_fact(&most, ""));
     assert_false(require_fact(&most, "unknown"));
+    (void)snprintf(same.fact, sizeof(same.fact), "vendor");
     assert_false(require_fact(&same, NULL));
     assert_true(require_fact(&least, "1.0"));
     assert_false(require_fact(&most, "9.0"));
@@ -309,9 +313,22 @@ explain_counts_what_falls_out_and_verifies_the_way_out(void **state)
     setup(&s);
     (void)rule(&s, s.one, "", "driver", "550", "");
     (void)rule(&s, s.one, "", "runtime", "1.10", "2");
+    (void)rule(&s, s.one, "", "capability", "9.0", "");
+    (void)rule(&s, s.one, "", "cuda", "12.4", "");
+    for (int at = 0; at < 2; at++) {
+        scene_edit(&s.scene, changes, card,
+                   scene_card_of(&s.scene, s.n2, at));
+
+        (void)snprintf(card->arch, sizeof(card->arch), "hopper sm_90");
+        (void)snprintf(card->runtime, sizeof(card->runtime), "CUDA 12.8");
+        (void)snprintf(card->features, sizeof(card->features), "fp8");
+        scene_apply(&s.scene, changes);
+    }
     (void)submit(&s, s.one, "base", NULL);
     (void)submit(&s, s.one, "base", NULL);
-    third = submit(&s, s.one, "base", NULL);
+    third = submit(&s, s.one, "base",
+                   "{\"command\":[\"x\"],\"requires\":{\"arch\":\"hopper\","
+                   "\"features\":\"fp8\"}}");
     scene_run(&s.scene);
     json = explain_workload(s.scene.world, third, s.scene.now_ms, arena);
     assert_true(json_is_true(json_object_get(
@@ -323,6 +340,180 @@ explain_counts_what_falls_out_and_verifies_the_way_out(void **state)
             cards = json_integer_value(json_object_get(filter, "cards"));
     assert_int_equal(cards, 2);
     scene_teardown(&s.scene);
+}
+
+/* --- what cards say beside the driver --- */
+
+static void
+set_card(struct stage *s, struct ref node, int at, const char *arch,
+         const char *runtime, const char *features)
+{
+    scene_edit(&s->scene, changes, card,
+               scene_card_of(&s->scene, node, at));
+
+    (void)snprintf(card->arch, sizeof(card->arch), "%s", arch);
+    (void)snprintf(card->runtime, sizeof(card->runtime), "%s", runtime);
+    (void)snprintf(card->features, sizeof(card->features), "%s", features);
+    scene_apply(&s->scene, changes);
+}
+
+static struct verdict
+verdict_of(struct stage *s, const char *spec)
+{
+    return scene_try(&s->scene, (struct job){ .project = s->project,
+                                              .class = s->one,
+                                              .spec = spec });
+}
+
+#define REQUIRES(what) "{\"command\":[\"x\"],\"requires\":{" what "}}"
+
+/* n1: one hopper, one ampere; n2: two that say nothing. */
+static void
+runtime_capability_arch_and_features_are_required(void **state)
+{
+    static const struct {
+        const char *spec;
+        int state;
+    } list[] = {
+        { REQUIRES("\"cuda\":\"12.4\""), WORKLOAD_QUEUED },
+        { REQUIRES("\"cuda\":\"12.9\""), WORKLOAD_REJECTED },
+        { REQUIRES("\"rocm\":\"1\""), WORKLOAD_REJECTED },
+        { REQUIRES("\"capability\":\"9.0\""), WORKLOAD_QUEUED },
+        { REQUIRES("\"capability\":\"9.1\""), WORKLOAD_REJECTED },
+        { REQUIRES("\"capability\":{\"below\":\"9\"}"),
+          WORKLOAD_QUEUED },
+        { REQUIRES("\"capability\":{\"at_least\":\"8.1\","
+                   "\"below\":\"9\"}"),
+          WORKLOAD_REJECTED },
+        { REQUIRES("\"arch\":\"hopper\""), WORKLOAD_QUEUED },
+        { REQUIRES("\"arch\":\"sm_80\""), WORKLOAD_QUEUED },
+        { REQUIRES("\"arch\":\"hop\""), WORKLOAD_REJECTED },
+        { REQUIRES("\"features\":\"fp8,nvlink\""), WORKLOAD_QUEUED },
+        { REQUIRES("\"features\":\"fp8 mig\""), WORKLOAD_REJECTED },
+        { REQUIRES("\"vendor\":\"nvidia\""), WORKLOAD_QUEUED },
+        { REQUIRES("\"vendor\":\"amd\""), WORKLOAD_REJECTED },
+    };
+    struct stage s;
+
+    (void)state;
+    setup(&s);
+    set_card(&s, s.n1, 0, "hopper sm_90", "CUDA 12.8", "bf16 fp8 nvlink");
+    set_card(&s, s.n1, 1, "ampere sm_80", "CUDA 12.8", "bf16 mig");
+    for (size_t i = 0; i < sizeof(list) / sizeof(list[0]); i++) {
+        struct verdict verdict = verdict_of(&s, list[i].spec);
+
+        if (verdict.state != list[i].state)
+            print_message("%s: %s\n", list[i].spec, verdict.text);
+        assert_int_equal(verdict.state, list[i].state);
+    }
+    scene_teardown(&s.scene);
+}
+
+/* Of four cards two have 550.54, one has 535.161, one says nothing. */
+static void
+the_reason_says_how_many_cards_and_what_they_have(void **state)
+{
+    struct stage s;
+    struct verdict verdict;
+    struct ref work;
+
+    (void)state;
+    setup(&s);
+    for (int i = 0; i < 2; i++) {
+        scene_edit(&s.scene, changes, card,
+                   scene_card_of(&s.scene, s.n1, i));
+
+        (void)snprintf(card->driver, sizeof(card->driver), "%s",
+                       i == 0 ? "535.161" : "");
+        scene_apply(&s.scene, changes);
+    }
+    verdict = verdict_of(&s, REQUIRES("\"driver\":\"560\""));
+    assert_string_equal(
+        verdict.text, "it needs driver at least 560 (its manifest): 4 of the 4 "
+                      "cards of class x1 in pool p do not have it: 2 have "
+                      "550.54, 1 have others, 1 does not say");
+    (void)submit(&s, s.two, "base", REQUIRES("\"driver\":\"550\""));
+    scene_run(&s.scene);
+    work = submit(&s, s.one, "base", REQUIRES("\"driver\":\"550.54\""));
+    scene_run(&s.scene);
+    assert_int_equal(scene_workload(&s.scene, work)->reason,
+                     REASON_COMPATIBILITY);
+    assert_non_null(strstr(scene_workload(&s.scene, work)->reason_text,
+                           "it needs driver at least 550.54 (its manifest): 1 "
+                           "has 535.161, 1 does not say"));
+    scene_teardown(&s.scene);
+}
+
+/* The class itself asks: no rule, no manifest. */
+static void
+a_class_may_ask_for_what_its_cards_say(void **state)
+{
+    struct stage s;
+    struct verdict verdict;
+    struct ref work;
+
+    (void)state;
+    setup(&s);
+    set_card(&s, s.n1, 1, "hopper sm_90", "CUDA 12.8", "fp8 nvlink");
+    {
+        scene_edit(&s.scene, changes, class, s.one);
+
+        (void)snprintf(class->min_driver, sizeof(class->min_driver), "535");
+        (void)snprintf(class->min_runtime, sizeof(class->min_runtime),
+                       "CUDA 12.4");
+        (void)snprintf(class->min_capability, sizeof(class->min_capability),
+                       "9.0");
+        (void)snprintf(class->arch, sizeof(class->arch), "hopper");
+        (void)snprintf(class->features, sizeof(class->features), "fp8");
+        scene_apply(&s.scene, changes);
+    }
+    work = submit(&s, s.one, "base", NULL);
+    scene_run(&s.scene);
+    assert_true(ref_equal(node_of(&s, work), s.n1));
+    assert_int_equal(
+        world_card(s.scene.world, scene_card_of(&s.scene, s.n1, 1))
+            ->used_milli,
+        1000);
+    {
+        scene_edit(&s.scene, changes, class, s.one);
+
+        (void)snprintf(class->min_runtime, sizeof(class->min_runtime),
+                       "CUDA 13.0");
+        scene_apply(&s.scene, changes);
+    }
+    verdict = verdict_of(&s, "{\"command\":[\"x\"]}");
+    assert_int_equal(verdict.state, WORKLOAD_REJECTED);
+    assert_non_null(strstr(verdict.text, "cuda at least 13.0 (class x1)"));
+    assert_non_null(strstr(verdict.text, "1 has 12.8, 3 do not say"));
+    scene_teardown(&s.scene);
+}
+
+static void
+refused(const char *requires, const char *words)
+{
+    struct error err = { 0 };
+    scoped_json json = json_read(requires, strlen(requires), &err);
+
+    assert_non_null(json);
+    assert_int_equal(require_check_manifest(json, "/spec/requires", &err), -1);
+    if (strstr(err.text, words) == NULL)
+        print_message("%s\n", err.text);
+    assert_non_null(strstr(err.text, words));
+    assert_memory_equal(err.field, "/spec/requires", 14);
+}
+
+static void
+what_makes_no_sense_is_refused_with_its_field(void **state)
+{
+    (void)state;
+    refused("{\"mood\":\"1\"}", "no fact that can be required");
+    refused("{\"driver\":\"new\"}", "a version has numbers");
+    refused("{\"driver\":5}", "must be text, or an object of bounds");
+    refused("{\"driver\":{\"most\":\"5\"}}", "takes at_least, below");
+    refused("{\"driver\":{}}", "say what driver must be");
+    refused("{\"driver\":{\"at_least\":\"535.161\",\"below\":\"535.9\"}}",
+            "nothing is at least 535.161 and below 535.9");
+    refused("{\"arch\":{\"at_least\":\"8\"}}", "arch is no version");
 }
 
 int
@@ -341,6 +532,10 @@ main(void)
         cmocka_unit_test(a_rule_that_changes_is_followed),
         cmocka_unit_test(
             explain_counts_what_falls_out_and_verifies_the_way_out),
+        cmocka_unit_test(runtime_capability_arch_and_features_are_required),
+        cmocka_unit_test(the_reason_says_how_many_cards_and_what_they_have),
+        cmocka_unit_test(a_class_may_ask_for_what_its_cards_say),
+        cmocka_unit_test(what_makes_no_sense_is_refused_with_its_field),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

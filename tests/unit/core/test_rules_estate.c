@@ -55,6 +55,99 @@ a_class_of_slices_is_charged_what_its_profile_is(void **state)
 }
 
 static void
+what_a_class_asks_of_its_cards_is_checked(void **state)
+{
+    struct actor root = people_login(&p, p.root);
+
+    (void)state;
+    assert_made(create(&root, KIND_CLASS, p.platform,
+                       "{\"name\":\"n1\",\"count\":2,"
+                       "\"interconnect\":\"island\","
+                       "\"min_driver\":\"550.54\","
+                       "\"min_runtime\":\"ROCm 6.2\","
+                       "\"min_capability\":\"9.0\","
+                       "\"arch\":\"gfx942\",\"features\":\"fp8\"}"));
+    assert_refused(create(&root, KIND_CLASS, p.platform,
+                          "{\"name\":\"n2\",\"min_driver\":\"new\"}"),
+                   ERROR_INVALID);
+    assert_string_equal(err.field, "/min_driver");
+    assert_refused(create(&root, KIND_CLASS, p.platform,
+                          "{\"name\":\"n3\",\"min_runtime\":\"12.4\"}"),
+                   ERROR_INVALID);
+    assert_non_null(strstr(err.text, "CUDA"));
+    assert_refused(create(&root, KIND_CLASS, p.platform,
+                          "{\"name\":\"n4\",\"interconnect\":\"numa\"}"),
+                   ERROR_INVALID);
+    assert_string_equal(err.field, "/interconnect");
+    assert_refused(create(&root, KIND_CLASS, p.platform,
+                          "{\"name\":\"n5\",\"origin\":\"derived\"}"),
+                   ERROR_INVALID);
+}
+
+/* Work keeps what it was promised; when it is over the class is free again. */
+static void
+a_class_changes_while_nothing_uses_it(void **state)
+{
+    struct actor root = people_login(&p, p.root);
+    struct changes *changes = people_begin(&p);
+    struct ref class = p.class, other;
+
+    (void)state;
+    ((struct workload *)change_update(changes, p.alpha_job))->class = class;
+    ((struct workload *)change_update(changes, p.alpha_job))->state =
+        WORKLOAD_RUNNING;
+    ((struct class *)change_update(changes, class))->origin = CLASS_DERIVED;
+    world_apply(p.world, changes);
+    assert_int_equal(change(&root, class, "{\"min_memory_mib\":5}"), -1);
+    assert_int_equal(err.code, ERROR_CONFLICT);
+    assert_non_null(strstr(err.help, "make another class"));
+    assert_int_equal(world_class(p.world, class)->origin, CLASS_DERIVED);
+    changes = people_begin(&p);
+    world_each(p.world, KIND_WORKLOAD, ref)
+        ((struct workload *)change_update(changes, ref))->state =
+            WORKLOAD_SUCCEEDED;
+    world_apply(p.world, changes);
+    assert_int_equal(change(&root, class, "{\"min_memory_mib\":5}"), 0);
+    assert_int_equal(world_class(p.world, class)->min_memory_mib, 5);
+    assert_int_equal(world_class(p.world, class)->origin, CLASS_EDITED);
+    /* Its name stays: work and lists know it by that. */
+    assert_int_equal(change(&root, class, "{\"name\":\"other\"}"), -1);
+    /* A slice follows its profile. */
+    other = create(&root, KIND_CLASS, p.platform,
+                   "{\"name\":\"s\",\"form\":\"hard\",\"model\":\"A30\","
+                   "\"profile\":\"2g.12gb\"}");
+    assert_made(other);
+    assert_int_equal(change(&root, other, "{\"profile\":\"1g.6gb\"}"), 0);
+    assert_int_equal(world_class(p.world, other)->memory_mib, 5949);
+    assert_int_equal(world_class(p.world, other)->origin, CLASS_MADE);
+    assert_int_equal(change(&root, other, "{\"form\":\"whole\"}"), 0);
+    assert_int_equal(world_class(p.world, other)->milli, 0);
+}
+
+static void
+a_class_that_a_tenant_is_limited_to_stays(void **state)
+{
+    struct actor root = people_login(&p, p.root);
+    struct ref class = create(&root, KIND_CLASS, p.platform,
+                              "{\"name\":\"lonely\"}");
+    struct changes *changes = people_begin(&p);
+
+    (void)state;
+    change_doc(changes,
+               &((struct tenant *)change_update(changes, p.red))->classes,
+               BODY("[\"%s\"]", id(class)));
+    world_apply(p.world, changes);
+    assert_int_equal(delete (&root, class), -1);
+    assert_int_equal(err.code, ERROR_CONFLICT);
+    changes = people_begin(&p);
+    change_doc(changes,
+               &((struct tenant *)change_update(changes, p.red))->classes,
+               NULL);
+    world_apply(p.world, changes);
+    assert_int_equal(delete (&root, class), 0);
+}
+
+static void
 a_price_begins_later_and_never_overlaps(void **state)
 {
     struct actor root = people_login(&p, p.root);
@@ -327,6 +420,9 @@ main(void)
     const struct CMUnitTest tests[] = {
         CASE(a_class_is_one_of_three_forms),
         CASE(a_class_of_slices_is_charged_what_its_profile_is),
+        CASE(what_a_class_asks_of_its_cards_is_checked),
+        CASE(a_class_changes_while_nothing_uses_it),
+        CASE(a_class_that_a_tenant_is_limited_to_stays),
         CASE(a_price_begins_later_and_never_overlaps),
         CASE(preempting_across_tenants_is_a_right_of_its_own),
         CASE(a_patched_priority_is_bounded_like_a_submitted_one),

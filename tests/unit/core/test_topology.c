@@ -316,6 +316,209 @@ what_no_leaf_could_hold_is_refused_S28c(void **state)
     scene_teardown(&s.scene);
 }
 
+/* --- inside a node --- */
+
+/* Eight cards: 0-3 on the first NUMA node, 4-7 on the second; pairs behind a
+ * switch; all of them on one island, as behind NVSwitches. */
+static struct ref
+add_box(struct stage *s, const char *name)
+{
+    struct ref node = scene_node(&s->scene, s->pool, name, 8, "h100");
+
+    for (int i = 0; i < 8; i++) {
+        scene_edit(&s->scene, changes, card,
+                   scene_card_of(&s->scene, node, i));
+
+        (void)snprintf(card->island, sizeof(card->island), "0");
+        card->numa = i / 4;
+        (void)snprintf(card->bus, sizeof(card->bus), "0000:%d0", i / 2);
+        scene_apply(&s->scene, changes);
+    }
+    return node;
+}
+
+static void
+break_card(struct stage *s, struct ref node, int at)
+{
+    scene_edit(&s->scene, changes, card, scene_card_of(&s->scene, node, at));
+
+    card->health = HEALTH_FAILED;
+    scene_apply(&s->scene, changes);
+}
+
+static bool
+is_used(const struct stage *s, struct ref node, int at)
+{
+    return world_card(s->scene.world, scene_card_of(&s->scene, node, at))
+               ->used_milli > 0;
+}
+
+static void
+uses(const struct stage *s, struct ref node, const char *pattern)
+{
+    for (int i = 0; i < 8; i++)
+        assert_int_equal(is_used(s, node, i), pattern[i] == 'x');
+}
+
+/* Three are left beside the first, four beside the second: a gang of four goes
+ * there, one of two behind the one switch of the first that has two. */
+static void
+cards_are_taken_beside_one_memory_and_behind_one_switch(void **state)
+{
+    struct stage s;
+    struct ref node, four, two;
+
+    (void)state;
+    stage_setup(&s);
+    node = add_box(&s, "n1");
+    break_card(&s, node, 0);
+    four = scene_submit(&s.scene, gang(&s, 4, NULL));
+    scene_run(&s.scene);
+    assert_int_equal(scene_state(&s.scene, four), WORKLOAD_ASSIGNED);
+    uses(&s, node, "....xxxx");
+    two = scene_submit(&s.scene, gang(&s, 2, NULL));
+    scene_run(&s.scene);
+    assert_int_equal(scene_state(&s.scene, two), WORKLOAD_ASSIGNED);
+    uses(&s, node, "..xxxxxx");
+    scene_teardown(&s.scene);
+}
+
+static void
+a_numa_node_that_is_required_is_waited_for(void **state)
+{
+    struct stage s;
+    struct ref node, work;
+
+    (void)state;
+    stage_setup(&s);
+    node = add_box(&s, "n1");
+    break_card(&s, node, 0);
+    break_card(&s, node, 5);
+    work = scene_submit(&s.scene, gang(&s, 4, NEEDS("numa", "required")));
+    scene_run(&s.scene);
+    assert_int_equal(scene_state(&s.scene, work), WORKLOAD_QUEUED);
+    assert_int_equal(scene_workload(&s.scene, work)->limit, 3);
+    assert_non_null(strstr(scene_workload(&s.scene, work)->reason_text,
+                           "at most 3 on one NUMA node"));
+    {
+        scene_edit(&s.scene, changes, card,
+                   scene_card_of(&s.scene, node, 5));
+
+        card->health = HEALTH_HEALTHY;
+        scene_apply(&s.scene, changes);
+    }
+    scene_run(&s.scene);
+    uses(&s, node, "....xxxx");
+    scene_teardown(&s.scene);
+}
+
+static void
+what_no_switch_could_hold_is_refused(void **state)
+{
+    struct stage s;
+    struct verdict verdict;
+    struct ref work, node;
+
+    (void)state;
+    stage_setup(&s);
+    node = add_box(&s, "n1");
+    verdict = scene_try(&s.scene, gang(&s, 3, NEEDS("switch", "required")));
+    assert_int_equal(verdict.state, WORKLOAD_REJECTED);
+    assert_int_equal(verdict.have, 2);
+    assert_non_null(strstr(verdict.text, "behind one PCIe switch"));
+    break_card(&s, node, 0);
+    work = scene_submit(&s.scene, gang(&s, 2, NEEDS("switch", "required")));
+    scene_run(&s.scene);
+    assert_int_equal(scene_state(&s.scene, work), WORKLOAD_ASSIGNED);
+    uses(&s, node, "..xx....");
+    scene_teardown(&s.scene);
+}
+
+/* A card that says nothing is close to none, not to all others like it. */
+static void
+what_is_not_known_is_close_to_nothing(void **state)
+{
+    struct stage s;
+    struct ref node;
+
+    (void)state;
+    stage_setup(&s);
+    node = scene_node(&s.scene, s.pool, "n1", 8, "h100");
+    for (int i = 0; i < 8; i++) {
+        scene_edit(&s.scene, changes, card,
+                   scene_card_of(&s.scene, node, i));
+
+        card->numa = -1;
+        scene_apply(&s.scene, changes);
+    }
+    assert_int_equal(
+        scene_try(&s.scene, gang(&s, 2, NEEDS("island", "required"))).state,
+        WORKLOAD_REJECTED);
+    assert_int_equal(
+        scene_try(&s.scene, gang(&s, 2, NEEDS("numa", "required"))).have, 1);
+    assert_int_equal(
+        scene_try(&s.scene, gang(&s, 2, NEEDS("switch", "required"))).have, 1);
+    assert_int_equal(
+        scene_try(&s.scene, gang(&s, 2, NEEDS("node", "required"))).state,
+        WORKLOAD_QUEUED);
+    scene_teardown(&s.scene);
+}
+
+/* Three linked pairs are free, in two islands of four: the class asks for
+ * linked pairs, each instance for itself. */
+static void
+a_class_may_ask_for_linked_cards_of_each_instance(void **state)
+{
+    struct stage s;
+    struct verdict verdict;
+    struct ref node, pairs, work, more;
+
+    (void)state;
+    stage_setup(&s);
+    node = add_node(&s, "n1");
+    pairs = scene_class(&s.scene, "h100.2-linked", "h100", 2);
+    {
+        scene_edit(&s.scene, changes, class, pairs);
+
+        class->interconnect = INTERCONNECT_ISLAND;
+        scene_apply(&s.scene, changes);
+    }
+    verdict = scene_try(&s.scene, (struct job){ .project = s.project,
+                                                .class = pairs,
+                                                .instances = 5 });
+    assert_int_equal(verdict.state, WORKLOAD_REJECTED);
+    assert_int_equal(verdict.have, 4);
+    break_card(&s, node, 0);
+    break_card(&s, node, 7);
+    work = scene_submit(&s.scene, (struct job){ .project = s.project,
+                                                .class = pairs,
+                                                .instances = 2 });
+    scene_run(&s.scene);
+    assert_int_equal(scene_state(&s.scene, work), WORKLOAD_ASSIGNED);
+    world_each_child(s.scene.world, KIND_INSTANCE, work, instance) {
+        const char *island = NULL;
+
+        world_each_child(s.scene.world, KIND_BINDING, instance, ref) {
+            const struct card *card = world_card(
+                s.scene.world, world_binding(s.scene.world, ref)->card);
+
+            assert_true(island == NULL || strcmp(island, card->island) == 0);
+            island = card->island;
+        }
+        assert_non_null(island);
+    }
+    /* One card is left on each: two are free, none are linked. */
+    more = scene_submit(&s.scene, (struct job){ .project = s.project,
+                                                .class = pairs });
+    scene_run(&s.scene);
+    assert_int_equal(scene_workload(&s.scene, more)->reason,
+                     REASON_FRAGMENTED);
+    assert_non_null(strstr(scene_workload(&s.scene, more)->reason_text,
+                           "each instance on one island: 2 are free, but at "
+                           "most 1 on one island"));
+    scene_teardown(&s.scene);
+}
+
 int
 main(void)
 {
@@ -328,6 +531,12 @@ main(void)
         cmocka_unit_test(the_fullest_leaf_that_takes_a_gang_is_taken),
         cmocka_unit_test(a_leaf_that_is_required_is_waited_for_S28c),
         cmocka_unit_test(what_no_leaf_could_hold_is_refused_S28c),
+        cmocka_unit_test(
+            cards_are_taken_beside_one_memory_and_behind_one_switch),
+        cmocka_unit_test(a_numa_node_that_is_required_is_waited_for),
+        cmocka_unit_test(what_no_switch_could_hold_is_refused),
+        cmocka_unit_test(what_is_not_known_is_close_to_nothing),
+        cmocka_unit_test(a_class_may_ask_for_linked_cards_of_each_instance),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

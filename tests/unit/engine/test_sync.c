@@ -24,11 +24,11 @@ static const struct report_card card = {
     .foreign_name = "miner",
 };
 static const struct report_inventory inventory = {
-    true, 8000, 16384, "{\"kernel\":\"6.1\"}", &card, 1, NULL, 0
+    true, 8000, 16384, "{\"kernel\":\"6.1\"}", "{\"cores\":4}", &card, 1, NULL, 0
 };
 static const struct report_instance instance = {
     ID, 2, REPORT_EXITED, "it \"fell\"", true, 137, true, 5, 40, 1000,
-    cards, 2
+    "0-3", "0", "eth0", true, cards, 2
 };
 static const struct report_release release = { ID, 2, cards, 2 };
 static const struct report_scrub scrub = { "GPU-1", true, "patterns" };
