@@ -5,6 +5,7 @@
 #include "control/agents_private.h"
 #include "control/enrol.h"
 #include "control/execute.h"
+#include "control/intent.h"
 #include "core/observe.h"
 #include "engine/sync.h"
 
@@ -220,8 +221,10 @@ take_report(struct agents_job *job, const struct sync *sync,
                          .decide = decide_sync,
                          .data = &sighting };
 
-    return execute_deed(agents->loop, job->job.arena, &deed, err) < 0 ? -1
-                                                                       : 0;
+    if (execute_deed(agents->loop, job->job.arena, &deed, err) < 0)
+        return -1;
+    intents_heard(agents->loop, job->job.arena, job->call->node);
+    return 0;
 }
 
 static void
