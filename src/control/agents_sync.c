@@ -227,10 +227,14 @@ take_report(struct agents_job *job, const struct sync *sync,
     return 0;
 }
 
+/* Work is put only on nodes that have said what they have. */
 static void
-note_alive(struct agents *agents, struct presence *presence, struct ref node)
+note_alive(struct agents *agents, struct presence *presence, struct ref node,
+           bool ready)
 {
-    loop_touch(agents->loop, node);
+    presence->ready = presence->ready || ready;
+    if (presence->ready)
+        loop_touch(agents->loop, node);
     presence->seen_ms = loop_context(agents->loop).now_ms;
     presence->alive_ms = clock_mono_ms();
 }
@@ -295,7 +299,7 @@ sync_run(struct loop *loop, struct job *base)
         agents_answer(job, call);
         return;
     }
-    note_alive(job->agents, &post->presence, call->node);
+    note_alive(job->agents, &post->presence, call->node, sync.report.ready);
     if (take_report(job, &sync, &err) != 0) {
         fail(job, &err);
         return;
