@@ -479,6 +479,17 @@ add_part(struct accel *accel, const char *text, struct targets *targets,
     return 0;
 }
 
+/* And those that the script tells of. */
+static void
+add_scripted(struct accel *accel, const char *text, struct accel_crew *crew)
+{
+    struct sim_part part;
+    struct error ignored;
+
+    if (sim_part(accel, text, &part, &ignored) == 0)
+        sim_script_processes(accel->state, &part, crew);
+}
+
 static int
 sim_census(struct accel *accel, const char *const *parts, size_t count,
            struct accel_crew *crews, struct error *err)
@@ -496,6 +507,8 @@ sim_census(struct accel *accel, const char *const *parts, size_t count,
     }
     if (result == 0)
         result = scan_processes(targets.list, targets.count, crews, err);
+    for (size_t i = 0; i < count && result == 0; i++)
+        add_scripted(accel, parts[i], &crews[i]);
     (void)pthread_mutex_unlock(&sim->looking);
     free(targets.list);
     return result;

@@ -4,11 +4,23 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/json.h"
 #include "engine/part.h"
 #include "runner/look.h"
 #include "runner/node.h"
+
+/* Whose the process is; -1: it is gone already. */
+static json_int_t
+user_of(pid_t pid)
+{
+    char path[32];
+    struct stat status;
+
+    (void)snprintf(path, sizeof(path), "/proc/%d", (int)pid);
+    return stat(path, &status) == 0 ? (json_int_t)status.st_uid : -1;
+}
 
 /* Each process with the instance whose group it is in. */
 static json_t *
@@ -29,7 +41,8 @@ rows_of(struct node *node, const struct accel_crew *crew)
         owner = name[0] != '\0' ? node_find_name(node, name) : NULL;
         (void)json_array_append_new(
             rows,
-            json_pack("{s:i, s:o, s:s, s:I}", "pid", (int)process->pid, "name",
+            json_pack("{s:i, s:I, s:o, s:s, s:I}", "pid", (int)process->pid,
+                      "uid", user_of(process->pid), "name",
                       text != NULL ? text : json_string("?"), "owner",
                       owner != NULL ? owner->id : "foreign", "incarnation",
                       (json_int_t)(owner != NULL ? owner->incarnation : 0)));
