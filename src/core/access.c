@@ -491,3 +491,18 @@ access_explain(const struct granted *viewer, const struct actor *actor,
     access_judge(granted_world(viewer), actor, verb, granted_object(viewer),
                  granted_now_ms(viewer), tell_viewer, &viewing, verdict_out);
 }
+
+bool
+access_has_role(const struct world *world, const struct actor *actor,
+                const struct grant *grant, struct ref object, int64_t now_ms)
+{
+    struct access_verdict verdict = { 0 };
+    struct question question = judge_ask(
+        world, actor, VERB_WORKLOAD_CREATE, object, now_ms, &verdict);
+
+    return judge_path(&question) &&
+           judge_place(&question, grant->object.parent) < question.depth &&
+           judge_key_reaches(&question) && judge_bounds(world, grant) &&
+           judge_conditions(&question, grant)[0] == '\0' &&
+           judge_missing(&question, grant) == ACCESS_ALLOWED;
+}

@@ -261,6 +261,11 @@ int access_control_check(const struct world *world, const struct actor *actor,
 struct verbs access_may_mint(const struct world *world,
                              const struct actor *actor, struct ref node,
                              const struct offer *offer, int64_t now_ms);
+/* Does a grant of the actor's give it its role on the object now, by each of
+ * its conditions: for rules that name roles, not verbs. */
+bool access_has_role(const struct world *world, const struct actor *actor,
+                     const struct grant *grant, struct ref object,
+                     int64_t now_ms);
 /* What the actor itself may do on node by grants, key and ceilings. */
 struct verbs access_use(const struct world *world, const struct actor *actor,
                         struct ref node, int64_t now_ms);

@@ -43,20 +43,20 @@ is_listed(const struct blob *roles, const char *name)
 
 /* Roles of the platform only: a tenant may call its own what it likes. */
 static bool
-has_role(const struct world *world, struct ref person, int64_t now_ms)
+has_role(const struct world *world, const struct actor *actor, int64_t now_ms)
 {
     struct ref platform = world_platform_ref(world);
     const struct platform *policy = world_platform(world, platform);
 
-    reach_each(world, person, now_ms, reach) {
+    reach_each(world, actor->subject, now_ms, reach) {
         const struct grant *grant = world_grant(world, reach.grant);
         const struct object *role = world_object(world, grant->role);
 
         if (role != NULL && ref_equal(role->parent, platform) &&
-            grant->from_ms <= now_ms &&
-            (grant->to_ms == 0 || now_ms < grant->to_ms) &&
             ref_is_none(grant->workorder) &&
-            is_listed(policy->breakglass_roles, role->name))
+            is_listed(policy->breakglass_roles, role->name) &&
+            access_has_role(world, actor, grant, grant->object.parent,
+                            now_ms))
             return true;
     }
     return false;
@@ -91,7 +91,7 @@ breakglass_open(const struct actor *actor, struct changes *changes,
     int64_t now_ms = changes->context.now_ms;
 
     if (actor->kind != ACTOR_USER || actor->credential.kind != KIND_SESSION ||
-        !has_role(world, actor->subject, now_ms)) {
+        !has_role(world, actor, now_ms)) {
         (void)error_set(err, ERROR_DENIED,
                         "the glass is broken by people in a session who have "
                         "a role that the platform's breakglass_roles name");

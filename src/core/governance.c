@@ -6,7 +6,6 @@
 
 #include "base/json.h"
 #include "core/gate.h"
-#include "core/network.h"
 #include "core/reach.h"
 
 /* --- lists of words --- */
@@ -96,10 +95,7 @@ role_held(const struct world *world, const struct priority *priority,
 
         if (role != NULL && role->builtin &&
             lists(priority->roles, role->object.name) &&
-            world_is_below(world, project, grant->object.parent) &&
-            now_ms >= grant->from_ms &&
-            (grant->to_ms == 0 || now_ms < grant->to_ms) &&
-            network_match(grant->sources, actor->source))
+            access_has_role(world, actor, grant, project, now_ms))
             return role->object.name;
     }
     return NULL;

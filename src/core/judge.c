@@ -359,9 +359,8 @@ judge_has_factor(const struct question *question)
     return actor->supposed || (session != NULL && session->factor_ms != 0);
 }
 
-/* Conditions that the actor can still bring about. */
-static enum access_outcome
-missing_of(const struct question *question, const struct grant *grant)
+enum access_outcome
+judge_missing(const struct question *question, const struct grant *grant)
 {
     if (grant->approval && verb_writes(question->verb) &&
         !is_seconded(question, 1))
@@ -388,8 +387,9 @@ is_granted(const struct question *question,
         enum access_outcome missing = ACCESS_ALLOWED;
 
         if (why[0] == '\0' && !reach.whole)
-            missing = missing_of(question,
-                                 world_grant(question->world, reach.grant));
+            missing =
+                judge_missing(question,
+                              world_grant(question->world, reach.grant));
         tell(question, ACCESS_CHECK_GRANT, reach.grant,
              missing == ACCESS_STEP_UP    ? "needs a recent proof"
              : missing == ACCESS_APPROVAL ? "needs an approval"

@@ -59,6 +59,9 @@ bool judge_stands(const struct question *question, const struct grant *grant,
 /* "" when the grant's own conditions hold. */
 const char *judge_conditions(const struct question *question,
                              const struct grant *grant);
+/* Which of its conditions the actor has still to bring about; allowed: none. */
+enum access_outcome judge_missing(const struct question *question,
+                                  const struct grant *grant);
 /* Has the session shown a second factor, ever? */
 bool judge_has_factor(const struct question *question);
 /* Where the rights of a key's owner count for it: anywhere when the owner made

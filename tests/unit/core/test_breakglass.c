@@ -165,6 +165,29 @@ a_role_that_is_over_breaks_nothing(void **state)
     assert_refused(break_it(ann, ""), ERROR_DENIED);
 }
 
+/* The grant takes a second factor, which the session has not shown. */
+static void
+a_role_breaks_nothing_while_its_grant_lacks_something(void **state)
+{
+    struct actor root = people_login(&p, p.root);
+    struct changes *changes = people_begin(&p);
+    struct grant *grant = change_update(
+        changes, world_first_index(p.world, KIND_GRANT, 0, p.root));
+
+    (void)state;
+    grant->factor = true;
+    world_apply(p.world, changes);
+    assert_refused(create(&root, KIND_BREAKGLASS, p.root,
+                          "{\"reason\":\"fire\"}"),
+                   ERROR_DENIED);
+    changes = people_begin(&p);
+    ((struct session *)change_update(changes, root.credential))->factor_ms =
+        p.now_ms;
+    world_apply(p.world, changes);
+    assert_made(create(&root, KIND_BREAKGLASS, p.root,
+                       "{\"reason\":\"fire\"}"));
+}
+
 static void
 it_has_a_reason_an_end_and_is_broken_once(void **state)
 {
@@ -290,6 +313,7 @@ main(void)
         WITH(those_without_the_role_break_nothing),
         WITH(a_tenants_role_of_that_name_is_not_the_platforms),
         WITH(a_role_that_is_over_breaks_nothing),
+        WITH(a_role_breaks_nothing_while_its_grant_lacks_something),
         WITH(it_has_a_reason_an_end_and_is_broken_once),
         WITH(what_is_done_is_listed_and_the_tenant_is_told),
         WITH(somebody_independent_reviews_it_once_when_it_is_over),

@@ -281,6 +281,60 @@ a_priority_is_for_its_roles_projects_and_kinds(void **state)
                               "kind batch");
 }
 
+/* The grant by which pat is project-admin, to be changed. */
+#define PATS_GRANT(changes, grant)                                            \
+    struct changes *changes = people_begin(&p);                               \
+    struct grant *grant = change_update(                                      \
+        changes, world_first_index(p.world, KIND_GRANT, 0, p.pat))
+
+static void
+a_role_counts_by_each_condition_of_its_grant(void **state)
+{
+    struct actor pat = people_login(&p, p.pat);
+    char text[TEXT_MAX_SIZE];
+
+    (void)state;
+    rule("[\"project-admin\"]", NULL, NULL, false);
+    assert_int_equal(may_use(&pat, text), 0);
+    {
+        PATS_GRANT(changes, grant);
+        grant->factor = true;
+        world_apply(p.world, changes);
+    }
+    assert_int_equal(may_use(&pat, text), -1);
+    {
+        struct changes *changes = people_begin(&p);
+        struct session *session = change_update(changes, pat.credential);
+
+        session->factor_ms = p.now_ms;
+        world_apply(p.world, changes);
+    }
+    assert_int_equal(may_use(&pat, text), 0);
+    {
+        PATS_GRANT(changes, grant);
+        grant->proof_ms = 60000;
+        world_apply(p.world, changes);
+    }
+    pat.proved_ms = p.now_ms - 60000;
+    assert_int_equal(may_use(&pat, text), 0);
+    pat.proved_ms = p.now_ms - 60001;
+    assert_int_equal(may_use(&pat, text), -1);
+    pat.proved_ms = p.now_ms;
+    {
+        PATS_GRANT(changes, grant);
+        grant->approval = true;
+        world_apply(p.world, changes);
+    }
+    assert_int_equal(may_use(&pat, text), -1);
+    {
+        PATS_GRANT(changes, grant);
+        grant->approval = false;
+        grant->to_ms = p.now_ms;
+        world_apply(p.world, changes);
+    }
+    assert_int_equal(may_use(&pat, text), -1);
+}
+
 static void
 a_rule_names_what_there_is(void **state)
 {
@@ -375,6 +429,7 @@ main(void)
         CASE(a_reservation_that_does_not_fit_stays_a_request),
         CASE(a_wish_for_a_reservation_has_sound_windows_and_whole_cards),
         CASE(a_priority_is_for_its_roles_projects_and_kinds),
+        CASE(a_role_counts_by_each_condition_of_its_grant),
         CASE(a_rule_names_what_there_is),
         CASE(an_approval_lets_the_work_compete_and_a_denial_ends_it),
         CASE(a_raised_limit_ends_by_itself),
