@@ -367,6 +367,11 @@ say_nominated(struct verdict *verdict, const struct changes *changes,
                     "%s that it has booked were lent and are called in; it "
                     "starts when all are given back and clean",
                     cards);
+    else if (first->rule == RECLAIM_OWNER)
+        verdict_set(verdict, WORKLOAD_QUEUED, REASON_RECLAIMING,
+                    "%s of its tenant's own pool were lent and are called "
+                    "in; it starts when all are given back and clean",
+                    cards);
     else
         verdict_set(verdict, WORKLOAD_QUEUED, REASON_RECLAIMING,
                     "%s are being freed for it by its priority; it starts "

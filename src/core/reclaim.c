@@ -7,7 +7,7 @@ const char *
 reclaim_rule_text(enum reclaim_rule rule)
 {
     static const char *const names[] = { "guarantee", "priority", "across",
-                                         "loan" };
+                                         "loan", "owner" };
 
     return names[rule];
 }

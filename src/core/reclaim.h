@@ -14,6 +14,9 @@
  *   across     higher over lower across tenants, for priority classes that
  *              may, on burst use only
  *   loan       booked work over what was lent its parts (core/booking.h)
+ *   owner      those to whom a pool is dedicated over all who were lent its
+ *              cards, whatever those are guaranteed: that is met elsewhere.
+ *              There nobody else names work of an owner
  *
  * Every node from a victim up to the common ancestor keeps its guarantee
  * after the release, other releases under way counted.  Work that is not
@@ -28,6 +31,7 @@ enum reclaim_rule {
     RECLAIM_PRIORITY,
     RECLAIM_ACROSS,
     RECLAIM_LOAN,
+    RECLAIM_OWNER,
 };
 const char *reclaim_rule_text(enum reclaim_rule rule);
 

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "core/gate.h"
+
 struct reclaim_rank {
     uint32_t shelf;
     const uint32_t *runs; /* the best last */
@@ -49,15 +51,30 @@ right_across(struct reclaim_order *order, struct ref ancestor)
     return right;
 }
 
-/* The rule by which work of this priority may be named; false when there is
- * none.  Whether guarantees hold after the release is tested when it comes
- * up. */
+/* Is the pool dedicated to the tenant? */
 static bool
-find_rule(struct reclaim_order *order, int64_t priority,
+owns(const struct world *world, struct ref ref, struct ref tenant)
+{
+    const struct pool *pool = world_pool(world, ref);
+
+    return pool != NULL && pool->kind == POOL_DEDICATED &&
+           gate_lists(world, pool->tenants, tenant);
+}
+
+/* The rule by which a tenant's work of this priority may be named; false when
+ * there is none.  Whether guarantees hold after the release is tested when it
+ * comes up. */
+static bool
+find_rule(struct reclaim_order *order, struct ref tenant, int64_t priority,
           struct reclaim_rank *rank)
 {
     const struct reclaim_right *right = right_across(order, rank->ancestor);
 
+    if (!ref_equal(tenant, order->workload->object.scope) &&
+        order->owner != owns(order->estate->world, order->pool, tenant)) {
+        rank->rule = RECLAIM_OWNER;
+        return order->owner;
+    }
     rank->spares = !right->may;
     if (right->may) {
         rank->claim = right->claim;
@@ -272,7 +289,7 @@ add_shelf(struct reclaim_order *order, uint32_t number)
 
     rank.ancestor = quota_ancestor(estate->world, order->demand->project,
                                    shelf->project);
-    if (!find_rule(order, shelf->priority, &rank))
+    if (!find_rule(order, shelf->tenant, shelf->priority, &rank))
         return;
     fill_runs(order, &rank, shelf->runs, shelf->count);
     add_rank(order, &rank);
@@ -314,7 +331,7 @@ push_front(struct reclaim_order *order, const struct reclaim_heap *heap,
     if (at >= heap->count)
         return;
     shelf = reclaim_index_shelf(estate, heap->shelves[at]);
-    if (shelf->over <= 0) /* their guarantees let nobody go */
+    if (shelf->over <= 0 && !order->owner) /* their guarantees let nobody go */
         return;
     best = shelf->runs[shelf->count - 1];
     front.kind = shelf->kind;
@@ -411,7 +428,8 @@ reclaim_order_init(struct reclaim_order *order, struct estate *estate,
     order->priority = priority != NULL ? priority->value : 0;
     order->across = priority != NULL && priority->preempt_across;
     order->min_run_ms = platform != NULL ? platform->min_run_ms : 0;
-    order->abroad = order->across ||
+    order->owner = owns(world, pool, workload->object.scope);
+    order->abroad = order->across || order->owner ||
                     right_across(order, world_platform_ref(world))->may;
     (void)reclaim_index_settle(estate);
 }
@@ -459,7 +477,8 @@ static bool
 may_release(const struct reclaim_order *order,
             const struct reclaim_rank *rank)
 {
-    return quota_release_allowed(order->estate->world,
+    return rank->rule == RECLAIM_OWNER ||
+           quota_release_allowed(order->estate->world,
                                  demand_of(order, rank), rank->ancestor,
                                  &order->estate->leaving);
 }
@@ -553,7 +572,8 @@ name_first(struct reclaim_order *order, struct reclaim_victim *victim)
     rank.ancestor =
         quota_ancestor(estate->world, order->demand->project,
                        estate->runs[order->first].demand.project);
-    if (!find_rule(order, estate->runs[order->first].priority, &rank) ||
+    if (!find_rule(order, estate->runs[order->first].tenant,
+                   estate->runs[order->first].priority, &rank) ||
         !find_best(order, &rank))
         return false;
     (void)look_over(order, &rank);

@@ -37,6 +37,7 @@ struct reclaim_order {
     bool across;        /* its priority class may preempt across tenants */
     int64_t min_run_ms; /* before a second preemption */
     bool abroad;        /* may it name anybody of another tenant? */
+    bool owner;         /* the pool is dedicated to its tenant */
     struct reclaim_right {
         struct ref ancestor;
         bool may;
