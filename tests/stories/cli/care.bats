@@ -53,3 +53,23 @@ on_node() {
     admin clear alarm "$node" instance.vanished -q
     not stands instance.vanished
 }
+
+@test "the doctor finds nothing in a platform that is well, and what is not" {
+    admin doctor -o json >"$BATS_TEST_TMPDIR/found"
+    jq -e '[.items[] | select(.state == "fail")] == []' "$BATS_TEST_TMPDIR/found"
+    for check in server clocks version session books node alarm; do
+        jq -e --arg c $check 'any(.items[]; .check == $c and .state == "ok")' "$BATS_TEST_TMPDIR/found" || { echo "$check"; return 1; }
+    done
+    # Whoever may not see nodes is not told of them.
+    alice doctor -o json | jq -e '[.items[] | select(.check == "node" or .check == "books")] == []'
+    refused 8 admin doctor --socket "$run/nosuch.sock"
+    says 'start bulkheadd'
+    # A clock that is ahead, and a context file that others can read.
+    echo 120000 >"$clock_file"
+    chmod 644 "$data/people/alice.json"
+    refused 8 alice doctor
+    chmod 600 "$data/people/alice.json"
+    echo 0 >"$clock_file"
+    says 'chmod 600' 'has mode 644'
+    "$data/bin/bulkhead" doctor --machine --data "$data" -o json | jq -e '[.items[] | select(.check == "kernel" or .check == "cgroups" or .check == "programs" or .check == "room") | .state] | all(. == "ok")'
+}

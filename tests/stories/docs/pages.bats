@@ -48,6 +48,11 @@ named() {
     done < <(sed -nE 's/^ERROR\([A-Z_]+, *"([a-z_]+)",.*, ([0-9]+)\)$/\1 \2/p' src/base/error.def)
 }
 
+@test "each check of the doctor is explained" {
+    # shellcheck disable=SC2046
+    named docs/operate.md $(grep -hoE 'doctor_find\(findings, "[a-z]+"' src/cli/doctor*.c | grep -oE '"[a-z]+"' | tr -d '"' | sort -u)
+}
+
 @test "each alarm is explained" {
     # shellcheck disable=SC2046
     named docs/operate.md $(grep -rhoE 'alarm_raise\([^;"]*"[a-z.]+"' src/core src/control | grep -oE '"[a-z.]+"' | tr -d '"' | sort -u)
