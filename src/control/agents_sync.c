@@ -5,7 +5,6 @@
 #include "control/agents_private.h"
 #include "control/enrol.h"
 #include "control/execute.h"
-#include "control/intent.h"
 #include "core/observe.h"
 #include "engine/sync.h"
 
@@ -221,20 +220,14 @@ take_report(struct agents_job *job, const struct sync *sync,
                          .decide = decide_sync,
                          .data = &sighting };
 
-    if (execute_deed(agents->loop, job->job.arena, &deed, err) < 0)
-        return -1;
-    intents_heard(agents->loop, job->job.arena, job->call->node);
-    return 0;
+    return execute_deed(agents->loop, job->job.arena, &deed, err) < 0 ? -1
+                                                                       : 0;
 }
 
-/* Work is put only on nodes that have said what they have. */
 static void
-note_alive(struct agents *agents, struct presence *presence, struct ref node,
-           bool ready)
+note_alive(struct agents *agents, struct presence *presence, struct ref node)
 {
-    presence->ready = presence->ready || ready;
-    if (presence->ready)
-        loop_touch(agents->loop, node);
+    loop_touch(agents->loop, node);
     presence->seen_ms = loop_context(agents->loop).now_ms;
     presence->alive_ms = clock_mono_ms();
 }
@@ -299,7 +292,7 @@ sync_run(struct loop *loop, struct job *base)
         agents_answer(job, call);
         return;
     }
-    note_alive(job->agents, &post->presence, call->node, sync.report.ready);
+    note_alive(job->agents, &post->presence, call->node);
     if (take_report(job, &sync, &err) != 0) {
         fail(job, &err);
         return;

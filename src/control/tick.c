@@ -157,10 +157,8 @@ tick_quotas(struct loop *loop, void *data)
     struct error err;
 
     (void)data;
-    if (ref_is_none(world_platform_ref(loop_world(loop))))
-        return;
-    (void)execute_deed(loop, arena, &deed, &err);
-    intents_drop_lost(loop, arena);
+    if (!ref_is_none(world_platform_ref(loop_world(loop))))
+        (void)execute_deed(loop, arena, &deed, &err);
 }
 
 /* --- approvals, break-glasses, work orders --- */
