@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "accel/accel.h"
 
-#include "accel/feature.h"
-
 #include <string.h>
 
 static const struct accel_ops *const backends[] = { &accel_sim_ops,
@@ -93,10 +91,7 @@ accel_describe(struct accel *accel, const char *uuid,
 {
     if (accel->ops->describe == NULL)
         return missing(accel, "describe a card", err);
-    if (accel->ops->describe(accel, uuid, card_out, err) != 0)
-        return -1;
-    feature_list(card_out);
-    return 0;
+    return accel->ops->describe(accel, uuid, card_out, err);
 }
 
 int

@@ -25,7 +25,9 @@ struct sim_event {
     const struct sim_card *card;
     enum accel_event_kind kind;
     bool back; /* the card is as new */
-    int64_t number;
+    int process; /* 1: a foreign one begins, -1: it ends; 0: not about one */
+    char name[32]; /* of the process */
+    int64_t number; /* or its pid */
     int32_t instance; /* -1: the whole card */
 };
 
@@ -36,7 +38,6 @@ struct sim {
     int64_t file_mib;
     int64_t opened_ms;
     pthread_mutex_t looking; /* for who has the cards */
-    struct topology *topology; /* NULL: not described */
     size_t event_count, told;
     struct sim_event *events; /* in the order of time */
     size_t count;
@@ -80,6 +81,9 @@ int sim_script_open(const struct accel *accel, const json_t *list,
 /* What has happened to the card so far; false when it is lost. */
 bool sim_script_read(const struct sim *sim, const struct sim_card *card,
                      struct accel_reading *reading_out);
+/* Adds the processes that the script has put on the part. */
+void sim_script_processes(const struct sim *sim, const struct sim_part *part,
+                          struct accel_crew *crew);
 int sim_read(struct accel *accel, const char *uuid,
              struct accel_reading *reading_out, struct error *err);
 int sim_events(struct accel *accel, int wait_ms,

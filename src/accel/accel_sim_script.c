@@ -3,10 +3,10 @@
  * What happens to simulated cards, by a script in the estate file:
  *
  *   "events": [{"at_ms": 0, "uuid": "...", "event": "xid", "number": 79,
- *               "instance": 1}, ...]
+ *               "instance": 1, "name": "..."}, ...]
  *
- * at_ms counts from the opening and does not go back; number and instance (a
- * slice's) may be left out.  Events are told once (accel_events), and what
+ * at_ms counts from the opening and does not go back; number, instance (a
+ * slice's) and name may be left out.  Events are told once (accel_events), and what
  * they do to a card stays in its readings:
  *
  *   xid       told only: what a number means is judged elsewhere
@@ -17,6 +17,9 @@
  *   thermal   the temperature, C; above 0 hardware holds the clocks down
  *   lost      the card is gone, until
  *   back      it is there again, as new
+ *   process   somebody's process (pid number, called name) is on the card: not
+ *             told, but listed, as those that are really there, until
+ *   exit      the one with that pid ends
  *
  * A reset ends what waits for one.
  */
@@ -28,21 +31,25 @@
 #include "base/json.h"
 
 static const char *const event_keys[] = { "at_ms",  "uuid",     "event",
-                                          "number", "instance", NULL };
+                                          "number", "instance", "name",
+                                          NULL };
 
 static const struct {
     const char *text;
     enum accel_event_kind kind;
     bool back;
+    int process;
 } words[] = {
-    { "xid", ACCEL_EVENT_XID, false },
-    { "ecc", ACCEL_EVENT_ECC, false },
-    { "remap", ACCEL_EVENT_REMAP, false },
-    { "poison", ACCEL_EVENT_POISON, false },
-    { "recovery", ACCEL_EVENT_RECOVERY, false },
-    { "thermal", ACCEL_EVENT_THERMAL, false },
-    { "lost", ACCEL_EVENT_LOST, false },
-    { "back", ACCEL_EVENT_RECOVERY, true },
+    { "xid", ACCEL_EVENT_XID, false, 0 },
+    { "ecc", ACCEL_EVENT_ECC, false, 0 },
+    { "remap", ACCEL_EVENT_REMAP, false, 0 },
+    { "poison", ACCEL_EVENT_POISON, false, 0 },
+    { "recovery", ACCEL_EVENT_RECOVERY, false, 0 },
+    { "thermal", ACCEL_EVENT_THERMAL, false, 0 },
+    { "lost", ACCEL_EVENT_LOST, false, 0 },
+    { "back", ACCEL_EVENT_RECOVERY, true, 0 },
+    { "process", ACCEL_EVENT_FAULT, false, 1 },
+    { "exit", ACCEL_EVENT_FAULT, false, -1 },
 };
 
 static int
@@ -52,11 +59,12 @@ read_word(const char *text, struct sim_event *out, struct error *err)
         if (strcmp(words[i].text, text) == 0) {
             out->kind = words[i].kind;
             out->back = words[i].back;
+            out->process = words[i].process;
             return 0;
         }
     return error_field(err, "/event",
                        "\"%.32s\" is not xid, ecc, remap, poison, recovery, "
-                       "thermal, lost or back",
+                       "thermal, lost, back, process or exit",
                        text);
 }
 
@@ -66,6 +74,7 @@ read_event(const struct accel *accel, const json_t *object, int64_t least_ms,
 {
     const char *uuid = NULL;
     const char *word = NULL;
+    const char *name = "?";
     int64_t instance = -1;
 
     if (json_only(object, event_keys, err) != 0 ||
@@ -76,9 +85,15 @@ read_event(const struct accel *accel, const json_t *object, int64_t least_ms,
         json_int(object, "number", false, 0, INT64_C(1) << 40, &out->number,
                  err) != 0 ||
         json_int(object, "instance", false, 0, 64, &instance, err) != 0 ||
+        json_text(object, "name", false, sizeof(out->name) - 1, &name, err) !=
+            0 ||
         read_word(word, out, err) != 0)
         return -1;
+    if (out->process != 0 && (out->number < 1 || out->number > INT32_MAX))
+        return error_field(err, "/number",
+                           "the pid of a process is a number from 1 up");
     out->instance = (int32_t)instance;
+    (void)snprintf(out->name, sizeof(out->name), "%s", name);
     out->card = sim_find(accel, uuid, strlen(uuid), err);
     return out->card != NULL ? 0 : -1;
 }
@@ -182,7 +197,7 @@ sim_script_read(const struct sim *sim, const struct sim_card *card,
 
         if (event->at_ms > now_ms)
             break;
-        if (event->card != card)
+        if (event->card != card || event->process != 0)
             continue;
         if (event->back) {
             start_reading(sim, card, reading_out);
@@ -207,6 +222,46 @@ sim_read(struct accel *accel, const char *uuid,
                : error_set(err, ERROR_GONE, "%s: the card is lost", uuid);
 }
 
+/* --- somebody's processes --- */
+
+static bool
+has_ended(const struct sim *sim, size_t begun, int64_t now_ms)
+{
+    const struct sim_event *process = &sim->events[begun];
+
+    for (size_t i = begun + 1; i < sim->event_count; i++)
+        if (sim->events[i].at_ms <= now_ms && sim->events[i].process < 0 &&
+            sim->events[i].card == process->card &&
+            sim->events[i].number == process->number)
+            return true;
+    return false;
+}
+
+void
+sim_script_processes(const struct sim *sim, const struct sim_part *part,
+                     struct accel_crew *crew)
+{
+    int64_t now_ms = clock_mono_ms() - sim->opened_ms;
+
+    for (size_t i = 0; i < sim->event_count; i++) {
+        const struct sim_event *event = &sim->events[i];
+        struct accel_process *process = &crew->list[crew->count];
+
+        if (event->at_ms > now_ms || crew->count == ACCEL_PROCESSES_MAX)
+            return;
+        if (event->process <= 0 || event->card != part->card ||
+            (part->profile != NULL && event->instance != part->start) ||
+            has_ended(sim, i, now_ms))
+            continue;
+        *process = (struct accel_process){ .pid = (pid_t)event->number,
+                                           .used_mib = -1,
+                                           .instance = event->instance };
+        (void)snprintf(process->name, sizeof(process->name), "%s",
+                       event->name);
+        crew->count++;
+    }
+}
+
 /* --- telling --- */
 
 static size_t
@@ -219,6 +274,8 @@ take_due(struct sim *sim, struct accel_event list[ACCEL_EVENTS_MAX])
            sim->events[sim->told].at_ms <= now_ms) {
         const struct sim_event *event = &sim->events[sim->told++];
 
+        if (event->process != 0)
+            continue;
         list[count] = (struct accel_event){ .kind = event->kind,
                                             .number = event->number,
                                             .instance = event->instance,

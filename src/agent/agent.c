@@ -216,6 +216,14 @@ sync_failed(struct agent *agent, const struct error *err, const char *what)
     (void)pthread_mutex_unlock(&agent->lock);
 }
 
+/* Does the control plane know what is here, as it was read by this agent? */
+static bool
+is_told(const struct agent *agent)
+{
+    return agent->sight != NULL && roster_is_viewed(agent->roster) &&
+           digest_compare(&agent->sight->digest, &agent->told) == 0;
+}
+
 static void *
 poll_main(void *data)
 {
@@ -232,6 +240,7 @@ poll_main(void *data)
 
         (void)pthread_mutex_lock(&agent->lock);
         sync.known = arena_strdup(arena, roster_revision(agent->roster));
+        sync.report.ready = is_told(agent);
         asked = agent->orders;
         (void)pthread_mutex_unlock(&agent->lock);
         if (link_sync(agent->link, &sync, arena, &document, &order, &err) ==
@@ -324,6 +333,8 @@ say(struct agent *agent, struct arena *arena, struct saying *saying)
         arena_strdup(arena, roster_revision(agent->roster));
     saying->asked = agent->orders;
     roster_report(agent->roster, arena, &saying->sync.report);
+    saying->sync.report.ready =
+        agent->sight != NULL && saying->sync.report.instances_known;
     say_logs(agent, arena, &saying->sync.report);
     say_inventory(agent, arena, saying);
     glance_say(agent->glance, arena, &saying->sync.report);

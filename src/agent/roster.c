@@ -140,6 +140,12 @@ roster_observe(struct roster *roster, const struct engine_view *view)
     forget_duties(roster);
 }
 
+bool
+roster_is_viewed(const struct roster *roster)
+{
+    return roster->viewed;
+}
+
 /* --- chores --- */
 
 static struct chore *

@@ -47,6 +47,9 @@ const char *roster_revision(const struct roster *roster);
 /* Takes what the engine shows: everything that it has. */
 void roster_observe(struct roster *roster, const struct engine_view *view);
 
+/* Was there a view? */
+bool roster_is_viewed(const struct roster *roster);
+
 /* The next step that can begin now; false when there is none.  The caller
  * does it and then calls roster_result, which releases it. */
 bool roster_next(struct roster *roster, int64_t now_ms,

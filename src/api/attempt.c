@@ -85,13 +85,15 @@ find_sources(struct exchange *exchange, const struct attempt *attempt,
                       "secret %s", network);
         return;
     }
-    if (local || is_friend(exchange->api, network, attempt)) {
+    if (attempt->account != NULL &&
+        (local || is_friend(exchange->api, network, attempt))) {
         write_account(add(out, TRIES_FREE, TRIES_WAIT_MAX_MS), network,
                       attempt);
         return;
     }
-    buffer_printf(add(out, TRIES_FREE, TRIES_WAIT_MAX_MS), "place %s %s",
-                  network, attempt->place == NULL ? "" : attempt->place);
+    buffer_printf(add(out, TRIES_FREE,
+                      local ? ATTEMPT_SHARED_MS : TRIES_WAIT_MAX_MS),
+                  "place %s %s", network, attempt->place == NULL ? "" : attempt->place);
     buffer_printf(add(out, ATTEMPT_MANY, ATTEMPT_SHARED_MS), "address %s",
                   network);
 }

@@ -15,6 +15,7 @@
  *   where the account has logged in before, and behind a proxy of this
  *                   machine, whose address is everybody's: the address and the
  *                   account, whatever others do there
+ *   a login by an identity provider: the address and the provider
  *   a step-up       the session
  *   a secret of nobody in particular: the address
  *   a credential    the address, behind a proxy the credential.  One that is
@@ -31,9 +32,9 @@
 
 /* Whose secret is tried; NULL in its place: nobody's in particular. */
 struct attempt {
-    const char *place;   /* tenant or work order, as it was named; NULL: the
-                            platform */
-    const char *account; /* the name there */
+    const char *place;   /* tenant or work order, as it was named, or identity
+                            provider; NULL: the platform */
+    const char *account; /* the name there; NULL: as the provider says */
     const char *session; /* else, of a step-up: which */
 };
 

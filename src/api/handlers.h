@@ -189,6 +189,11 @@ HANDLER_WRITE(restore_decide)
 HANDLER_ANSWER(restore_decided)
 HANDLER_WRITE(restore_stop)
 
+/* nodes.c: machines with work on them */
+HANDLER_WRITE(nodes_drain)
+HANDLER_WRITE(nodes_fence)
+HANDLER_ANSWER(nodes_answer)
+
 /* alarms.c */
 HANDLER_READ(alarms_list)
 HANDLER_WRITE(alarms_clear)
@@ -211,6 +216,8 @@ extern const struct body_field code_body[];
 extern const struct body_field accept_body[];
 extern const struct body_field factor_policy_body[];
 extern const struct body_field drain_body[];
+extern const struct body_field node_drain_body[];
+extern const struct body_field fence_body[];
 extern const struct body_field take_off_body[];
 extern const struct body_field note_body[];
 extern const struct body_field raise_body[];

@@ -120,6 +120,12 @@
 #define MOVE                                                                   \
     OBJECT("'workload':" TEXT ",'name':" TEXT ",'project':" TEXT               \
            ",'cards':" INT ",'lost_milli_card_ms':" INT ",'grace_ms':" INT)
+#define LEFT_ON_NODE                                                           \
+    OBJECT("'node':" TEXT ",'state':" TEXT                                     \
+           ",'items':" LIST_OF(                                                \
+               OBJECT("'instance':" TEXT ",'workload':" TEXT ",'name':" TEXT   \
+                      ",'project':" TEXT ",'tenant':" TEXT ",'state':" TEXT    \
+                      ",'text':" TEXT)))
 #define SSO_START                                                              \
     OBJECT("'url':" TEXT ",'attempt':" TEXT ",'expires_ms':" TIME)
 #define READY OBJECT("'ready':" BOOL ",'reason':" TEXT_OR_NULL)
@@ -167,6 +173,8 @@ static const struct openapi_answer answers[] = {
     { "DELETE", "/factor", 204, NULL, NULL, 0 },
     { "POST", "/factor-reset", 204, NULL, NULL, 0 },
     { "POST", "/invitations/accept", 200, JSON_TYPE, REF("user"), 0 },
+    { "POST", "/nodes/{node}/drain", 200, JSON_TYPE, LEFT_ON_NODE, 0 },
+    { "POST", "/nodes/{node}/fence", 200, JSON_TYPE, LEFT_ON_NODE, 0 },
     { "POST", "/drain", 200, JSON_TYPE,
       OBJECT("'stopped':" INT ",'left':" INT ",'leaving':" INT), 0 },
     { "POST", "/password", 204, NULL, NULL, 0 },

@@ -7,6 +7,7 @@
 #include "api/state.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "control/intent.h"
 #include "control/sso.h"
 #include "core/federation.h"
 #include "core/object.h"
@@ -111,12 +112,27 @@ hand_over(struct loop *loop, struct job *job)
 {
     struct exchange *exchange = job->data;
     struct sso_visit *visit = exchange->data;
+    (void)loop;
     visit->call.done = on_done;
-    if (sso_push(exchange->api->sso, &visit->call, &exchange->error) == 0)
-        return;
-    sso_call_release(&visit->call);
-    exchange_fail(exchange);
-    loop_finish(loop, job, NULL);
+    if (sso_push(exchange->api->sso, &visit->call, &visit->call.error) != 0)
+        on_done(&visit->call);
+}
+
+/* A code is used up when it is redeemed, whatever becomes of us. */
+static void
+note_redeeming(struct exchange *exchange, struct ref provider)
+{
+    const struct sso_visit *visit = exchange->data;
+    struct loop *loop = exchange->api->loop;
+    const struct world *world = loop_world(loop);
+    const struct object *image = world_object(world, provider);
+    if (visit->call.task == SSO_REDEEM)
+        intent_note(loop, image->scope,
+                    visit->step_up ? "session.prove" : "session.create",
+                    exchange->id,
+                    arena_printf(exchange->arena,
+                                 "redeeming a code at identityprovider %s",
+                                 image->name));
 }
 
 static void
@@ -137,6 +153,7 @@ ask(struct exchange *exchange, struct ref provider,
     if (image->acr != NULL)
         out->acr = json_loadb(image->acr->bytes, image->acr->size, 0, NULL);
     visit->call.now_ms = exchange->now_ms;
+    note_redeeming(exchange, provider);
     visit->then = then;
     exchange->job.work = hand_over;
     exchange->job.to_work = true;
@@ -156,8 +173,14 @@ static void
 refuse(struct loop *loop, struct exchange *exchange, const char *why)
 {
     struct request request = dispatch_request(exchange);
+    const struct sso_visit *visit = exchange->data;
+    const struct attempt attempt = {
+        .place = visit->call.attempt.provider,
+    };
     execute_anonymous(loop, &request, "session.create", why);
-    attempt_failed(exchange, NULL);
+    /* That a provider does not answer is nobody's attempt. */
+    if (exchange->error.code != ERROR_BUSY)
+        attempt_failed(exchange, &attempt);
     exchange_fail(exchange);
 }
 
@@ -333,6 +356,7 @@ finish(struct loop *loop, struct job *job)
 {
     struct exchange *exchange = job->data;
     struct sso_visit *visit = exchange->data;
+    intent_end(loop, exchange->id);
     if (visit->call.error.code == ERROR_NONE) {
         carry_out(loop, exchange);
     } else {
@@ -398,6 +422,13 @@ come_back(struct exchange *exchange, bool step_up)
                  err) != 0 ||
         check_redirect(exchange, visit) != 0) {
         attempt_failed(exchange, NULL);
+        give_up(exchange);
+        return;
+    }
+    const struct attempt attempt = {
+        .place = visit->call.attempt.provider,
+    };
+    if (attempt_check(exchange, &attempt, err) != 0) {
         give_up(exchange);
         return;
     }

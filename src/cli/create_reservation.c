@@ -12,7 +12,7 @@ static const struct {
     const char *option, *field;
 } texts[] = { { "pool", "pool" }, { "class", "class" },
               { "every", "every" }, { "policy", "policy" },
-              { "reason", "reason" } };
+              { "reason", "reason" }, { "workorder", "workorder" } };
 static const struct {
     const char *option, *field;
 } times[] = { { "from", "from_ms" }, { "to", "to_ms" },
@@ -130,7 +130,8 @@ static const struct command_option maintenance_options[] = {
     { "policy", 0, "preempt|finish",
       "preemptible work gets notice (default), or ends by itself" },
     { "lend", 0, NULL, "preemptible work may run into it" },
-    { "reason", 'r', "TEXT", "why" },
+    { "reason", 'r', "TEXT", "why; tenants with work there read it" },
+    { "workorder", 0, "ORDER", "id of the work order that it is for" },
     { 0 },
 };
 

@@ -5,6 +5,7 @@
 #include "control/agents_private.h"
 #include "control/enrol.h"
 #include "control/execute.h"
+#include "control/intent.h"
 #include "core/observe.h"
 #include "engine/sync.h"
 
@@ -220,14 +221,20 @@ take_report(struct agents_job *job, const struct sync *sync,
                          .decide = decide_sync,
                          .data = &sighting };
 
-    return execute_deed(agents->loop, job->job.arena, &deed, err) < 0 ? -1
-                                                                       : 0;
+    if (execute_deed(agents->loop, job->job.arena, &deed, err) < 0)
+        return -1;
+    intents_heard(agents->loop, job->job.arena, job->call->node);
+    return 0;
 }
 
+/* Work is put only on nodes that have said what they have. */
 static void
-note_alive(struct agents *agents, struct presence *presence, struct ref node)
+note_alive(struct agents *agents, struct presence *presence, struct ref node,
+           bool ready)
 {
-    loop_touch(agents->loop, node);
+    presence->ready = presence->ready || ready;
+    if (presence->ready)
+        loop_touch(agents->loop, node);
     presence->seen_ms = loop_context(agents->loop).now_ms;
     presence->alive_ms = clock_mono_ms();
 }
@@ -292,7 +299,7 @@ sync_run(struct loop *loop, struct job *base)
         agents_answer(job, call);
         return;
     }
-    note_alive(job->agents, &post->presence, call->node);
+    note_alive(job->agents, &post->presence, call->node, sync.report.ready);
     if (take_report(job, &sync, &err) != 0) {
         fail(job, &err);
         return;

@@ -11,6 +11,7 @@
 #include "core/lifecycle.h"
 #include "core/manifest.h"
 #include "core/object.h"
+#include "core/fence.h"
 #include "core/orphan.h"
 
 /* The runner hands out host numbers up to here; above it, it picks one. */
@@ -330,7 +331,7 @@ add_instances(const struct world *world, struct ref node,
 }
 
 static struct order_instance
-stop_orphan(const json_t *item, struct arena *arena)
+stop_unknown(const json_t *item, struct arena *arena)
 {
     const json_t *cards = json_object_get(item, "cards");
     const char **list =
@@ -352,28 +353,40 @@ stop_orphan(const json_t *item, struct arena *arena)
     return order;
 }
 
-/* Orphans that somebody decided to stop. */
+/* What is to be killed though the platform has no instance of it any more. */
 static void
-add_orphans(const struct world *world, struct ref node, struct arena *arena,
-            struct desired *desired)
+add_stops(const json_t *list, struct arena *arena, struct order *order)
 {
-    scoped_json list = orphan_list(world_node(world, node));
-    size_t room = desired->order.instance_count + json_array_size(list);
-    struct order_instance *all = arena_alloc(arena, (room + 1) *
-                                                        sizeof(*all));
-    size_t count = desired->order.instance_count;
+    size_t count = order->instance_count;
+    struct order_instance *all = arena_alloc(
+        arena, (count + json_array_size(list) + 1) * sizeof(*all));
 
     if (count > 0)
-        memcpy(all, desired->order.instances, count * sizeof(*all));
-    for (size_t i = 0; i < json_array_size(list); i++) {
-        const json_t *item = json_array_get(list, i);
+        memcpy(all, order->instances, count * sizeof(*all));
+    for (size_t i = 0;
+         i < json_array_size(list) && count < ORDER_INSTANCES_MAX; i++)
+        all[count++] = stop_unknown(json_array_get(list, i), arena);
+    order->instances = all;
+    order->instance_count = count;
+}
 
-        if (json_is_true(json_object_get(item, "stop")) &&
-            count < ORDER_INSTANCES_MAX)
-            all[count++] = stop_orphan(item, arena);
+/* Orphans that somebody decided to stop, and what was given up with the
+ * node. */
+static void
+add_unknown(const struct world *world, struct ref ref, struct arena *arena,
+            struct desired *desired)
+{
+    const struct node *node = world_node(world, ref);
+    scoped_json orphans = orphan_list(node);
+    scoped_json stops = fence_list(node);
+
+    for (size_t i = 0; i < json_array_size(orphans); i++) {
+        json_t *item = json_array_get(orphans, i);
+
+        if (json_is_true(json_object_get(item, "stop")))
+            (void)json_array_append(stops, item);
     }
-    desired->order.instances = all;
-    desired->order.instance_count = count;
+    add_stops(stops, arena, &desired->order);
 }
 
 static void
@@ -433,7 +446,8 @@ add_scrubs(const struct world *world, struct ref node, struct arena *arena,
 
         char part[CUT_PART_MAX];
 
-        if (card->missing || card->foreign)
+        if (card->missing || card->foreign ||
+            fence_holds(world_node(world, node), card->uuid))
             continue;
         if (card->handover == HANDOVER_CLEAN)
             count = add_dirty(card, arena, list, count);
@@ -461,7 +475,7 @@ desired_build(const struct world *world, struct ref node,
     /* While the platform looks on, nodes go on with what they have. */
     if (!platform->observing) {
         add_instances(world, node, arena, desired_out);
-        add_orphans(world, node, arena, desired_out);
+        add_unknown(world, node, arena, desired_out);
         add_volumes(world, node, arena, &desired_out->order);
         add_scrubs(world, node, arena, &desired_out->order);
     }

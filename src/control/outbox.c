@@ -319,6 +319,7 @@ publish_all(struct outbox *outbox, struct error *err)
 {
     struct log *log, *next;
 
+    pruner_begin(outbox->pruner);
     if (store_counters(outbox->reader, take_size, outbox, err) != 0)
         return -1;
     if (outbox->platform == NULL)

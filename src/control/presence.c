@@ -56,6 +56,7 @@ presence_admit(struct presence *presence, const struct node *node,
     if (!fresh && envelope->sequence <= floor)
         return refuse(refusal_out, ERROR_CONFLICT,
                       "the sequence was used before", floor, "");
+    presence->ready = presence->ready && !fresh;
     presence->heard = true;
     presence->sequence = envelope->sequence;
     presence->challenge[0] = '\0';

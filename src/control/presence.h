@@ -23,6 +23,7 @@ struct presence {
     bool heard;       /* since the control plane's start */
     int64_t sequence; /* last accepted, when heard */
     char challenge[MESSAGE_CHALLENGE_MAX + 1]; /* "": none asked */
+    bool ready; /* its agent has read what it has, in this boot */
     int64_t seen_ms;  /* UTC, of the last accepted message */
     int64_t alive_ms; /* monotonic, of the same */
 };

@@ -239,6 +239,7 @@ struct pruner {
     int64_t look_ms;
     struct watched *logs;
     _Atomic bool busy; /* a job is under way */
+    bool idle; /* none was since before the counters of this pass were read */
     /* The owner's, and one of the job under way, which may end later. */
     atomic_uint holds;
 };
@@ -286,6 +287,12 @@ watch(struct pruner *pruner, const char *id)
 }
 
 void
+pruner_begin(struct pruner *pruner)
+{
+    pruner->idle = !atomic_load(&pruner->busy);
+}
+
+void
 pruner_note(struct pruner *pruner, const struct store_counter *counter)
 {
     const char *log = log_of(counter);
@@ -321,6 +328,7 @@ begin_pruning(struct pruner *pruner, const char *log, uint64_t from,
                                  .arena = arena_new(),
                                  .data = pruning };
     atomic_store(&pruner->busy, true);
+    pruner->idle = false;
     atomic_fetch_add(&pruner->holds, 1);
     return pruning;
 }
@@ -509,7 +517,7 @@ pruner_step(struct pruner *pruner, struct store_reader *reader,
     if (watched->removed < watched->keep.pruned / WIDTH &&
         remove_files(watched, log, err) != 0)
         return -1;
-    if (rule.keep_ms == 0 || watched->stuck || atomic_load(&pruner->busy))
+    if (rule.keep_ms == 0 || watched->stuck || !pruner->idle)
         return 0;
     if (watched->keep.pruned < watched->keep.ordered)
         return watched->keep.recorded < vouched

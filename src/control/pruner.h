@@ -35,7 +35,10 @@ struct pruner;
 struct pruner *pruner_new(struct loop *loop, int64_t look_ms);
 /* A job under way keeps it until that ends. */
 void pruner_free(struct pruner *pruner);
-/* The rest is for one thread.  Notes a counter that is about this. */
+/* The rest is for one thread.  Before the counters of a pass are read: what
+ * ends behind that is not in them, so nothing is done until the next one. */
+void pruner_begin(struct pruner *pruner);
+/* Notes a counter that is about this. */
 void pruner_note(struct pruner *pruner, const struct store_counter *counter);
 
 struct pruner_log {

@@ -157,8 +157,10 @@ tick_quotas(struct loop *loop, void *data)
     struct error err;
 
     (void)data;
-    if (!ref_is_none(world_platform_ref(loop_world(loop))))
-        (void)execute_deed(loop, arena, &deed, &err);
+    if (ref_is_none(world_platform_ref(loop_world(loop))))
+        return;
+    (void)execute_deed(loop, arena, &deed, &err);
+    intents_drop_lost(loop, arena);
 }
 
 /* --- approvals, break-glasses, work orders --- */

@@ -32,6 +32,20 @@ find(const struct changes *changes, struct ref about, const char *code)
     return (struct ref){ 0 };
 }
 
+static void
+put(struct changes *changes, struct ref ref, struct ref about,
+    const char *code, const char *text)
+{
+    struct alarm *alarm = ref_is_none(ref)
+                              ? change_create(changes, KIND_ALARM, about, "")
+                              : change_update(changes, ref);
+
+    (void)snprintf(alarm->code, sizeof(alarm->code), "%s", code);
+    (void)snprintf(alarm->text, sizeof(alarm->text), "%s", text);
+    alarm->raised_ms = changes->context.now_ms;
+    alarm->cleared_ms = 0;
+}
+
 void
 alarm_raise(struct changes *changes, struct ref about, const char *code,
             const char *fmt, ...)
@@ -39,20 +53,39 @@ alarm_raise(struct changes *changes, struct ref about, const char *code,
     struct ref ref = find(changes, about, code);
     const struct alarm *present =
         ref_is_none(ref) ? NULL : change_get(changes, ref);
-    struct alarm *alarm;
+    char text[sizeof(present->text)];
     va_list args;
 
     if (present != NULL && present->cleared_ms == 0)
         return;
-    alarm = present != NULL
-                ? change_update(changes, ref)
-                : change_create(changes, KIND_ALARM, about, "");
-    (void)snprintf(alarm->code, sizeof(alarm->code), "%s", code);
     va_start(args, fmt);
-    (void)vsnprintf(alarm->text, sizeof(alarm->text), fmt, args);
+    (void)vsnprintf(text, sizeof(text), fmt, args);
     va_end(args);
-    alarm->raised_ms = changes->context.now_ms;
-    alarm->cleared_ms = 0;
+    put(changes, present != NULL ? ref : (struct ref){ 0 }, about, code,
+        text);
+}
+
+void
+alarm_tell(struct changes *changes, struct ref about, const char *code,
+           const char *fmt, ...)
+{
+    struct ref ref = find(changes, about, code);
+    const struct alarm *present =
+        ref_is_none(ref) ? NULL : change_get(changes, ref);
+    char text[sizeof(present->text)];
+    struct alarm *alarm;
+    va_list args;
+
+    va_start(args, fmt);
+    (void)vsnprintf(text, sizeof(text), fmt, args);
+    va_end(args);
+    if (present == NULL || present->cleared_ms != 0) {
+        put(changes, present != NULL ? ref : (struct ref){ 0 }, about, code,
+            text);
+    } else if (strcmp(present->text, text) != 0) {
+        alarm = change_update(changes, ref);
+        (void)snprintf(alarm->text, sizeof(alarm->text), "%s", text);
+    }
 }
 
 void

@@ -13,6 +13,9 @@
 /* code is a dotted word ("card.missing"); the text is cut to fit. */
 void alarm_raise(struct changes *changes, struct ref about, const char *code,
                  const char *fmt, ...) __attribute__((format(printf, 4, 5)));
+/* The same, but what it says is kept up while it stands. */
+void alarm_tell(struct changes *changes, struct ref about, const char *code,
+                const char *fmt, ...) __attribute__((format(printf, 4, 5)));
 /* Nothing when it does not stand. */
 void alarm_clear(struct changes *changes, struct ref about, const char *code);
 /* Does it stand, in the set or in the world? */

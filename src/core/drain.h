@@ -31,4 +31,17 @@ int drain_node(const struct granted *granted, struct changes *changes,
                size_t most,
                struct drained *out, struct error *err);
 
+enum drain_policy {
+    DRAIN_FINISH,  /* what runs ends by itself */
+    DRAIN_PREEMPT, /* what is preemptible gets notice */
+    DRAIN_MOVE,    /* all gets notice, and begins elsewhere */
+};
+
+/* The node takes no more work, and what runs there leaves by the policy, back
+ * through the gate.  Repeated with a stricter policy it tells those that were
+ * left.  ERROR_CONFLICT for a node that is lost or in its maintenance. */
+int drain_machine(const struct granted *granted, struct changes *changes,
+                  struct ref node, enum drain_policy policy,
+                  const char *reason, struct error *err);
+
 #endif

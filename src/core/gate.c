@@ -9,6 +9,7 @@
 #include "core/lifecycle.h"
 #include "core/maintenance.h"
 #include "core/manifest.h"
+#include "core/recovery.h"
 #include "core/reservation.h"
 #include "core/timeline.h"
 
@@ -70,19 +71,6 @@ pool_rank(const struct world *world, const struct tenant *tenant,
     if (pool->kind == POOL_SHARED)
         return 1;
     return pool->lend && workload->preemptible ? 2 : -1;
-}
-
-/* Work that recovers in the same pool only stays where it was. */
-static struct ref
-recovery_pool(const struct world *world, const struct workload *workload)
-{
-    struct ref pool = { 0 };
-
-    if (workload->attempt == 0 || workload->recovery != RECOVERY_SAME_POOL)
-        return pool;
-    world_each_child(world, KIND_INSTANCE, workload->object.self, ref)
-        pool = world_instance(world, ref)->pool;
-    return pool;
 }
 
 size_t

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core/reason.h"
+#include "core/recovery.h"
 #include "core/usage.h"
 
 /* Before a gang tries to grow again after a start that failed. */
@@ -601,6 +602,7 @@ lose_instance(struct changes *changes, struct ref ref)
         return;
     instance = change_update(changes, ref);
     instance->state = INSTANCE_LOST;
+    instance->lost_ms = changes->context.now_ms;
     workload = lifecycle_workload(changes, instance);
     if (!lifecycle_is_current(workload, instance))
         return;
@@ -611,7 +613,7 @@ lose_instance(struct changes *changes, struct ref ref)
         return;
     }
     refresh(changes, instance->object.parent);
-    if (workload->recovery == RECOVERY_NEVER)
+    if (!recovery_may(changes->world, workload))
         return;
     /* It may begin elsewhere, so this one must not go on when it is back. */
     instance->want = WANT_STOP;
@@ -626,6 +628,35 @@ lifecycle_lost(struct changes *changes, struct ref node)
 {
     world_each_index(changes->world, KIND_INSTANCE, 0, node, ref)
         lose_instance(changes, ref);
+}
+
+/* A gang does not go on without a member. */
+static void
+give_up_instance(struct changes *changes, struct ref ref)
+{
+    struct instance *instance = change_update(changes, ref);
+    const struct workload *workload = lifecycle_workload(changes, instance);
+
+    instance->want = WANT_STOP;
+    if (!lifecycle_is_current(workload, instance) ||
+        lifecycle_has_left(instance))
+        return;
+    (void)snprintf(instance->want_reason, sizeof(instance->want_reason),
+                   LIFECYCLE_FENCED);
+    stop_instances(changes, workload, "gang");
+}
+
+void
+lifecycle_fenced(struct changes *changes, struct ref node)
+{
+    world_each_index(changes->world, KIND_INSTANCE, 0, node, ref) {
+        const struct instance *instance = lifecycle_instance(changes, ref);
+
+        if (instance == NULL || instance->state == INSTANCE_RELEASED)
+            continue;
+        give_up_instance(changes, ref);
+        lifecycle_released(changes, ref);
+    }
 }
 
 void

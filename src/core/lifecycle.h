@@ -25,6 +25,9 @@
 /* ... and when its quota takes it off. */
 #define LIFECYCLE_QUOTA "quota"
 
+/* ... and when its node was given up. */
+#define LIFECYCLE_FENCED "fenced"
+
 /* ... and when an elastic gang becomes smaller. */
 #define LIFECYCLE_SHRUNK "shrunk"
 
@@ -44,6 +47,9 @@ void lifecycle_exited(struct changes *changes, struct ref ref,
 void lifecycle_released(struct changes *changes, struct ref ref);
 /* The node's lease is over: its instances are lost, their cards stay bound. */
 void lifecycle_lost(struct changes *changes, struct ref node);
+/* The node is off for good, or cut off from all: what was on it has given back
+ * what it had, and work that may not recover has failed. */
+void lifecycle_fenced(struct changes *changes, struct ref node);
 /* A lost instance was seen alive again. */
 void lifecycle_back(struct changes *changes, struct ref ref);
 /* The platform saw a checkpoint; time is the observer's, ms UTC. */

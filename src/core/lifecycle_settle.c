@@ -6,6 +6,7 @@
 
 #include "core/image.h"
 #include "core/reason.h"
+#include "core/recovery.h"
 
 #define BACKOFF_FIRST_MS INT64_C(5000)
 #define BACKOFF_MAX_MS INT64_C(600000)
@@ -88,6 +89,7 @@ struct outcome {
     bool over_time; /* stopped for its longest run time */
     bool by_hand;   /* stopped by an operator */
     bool by_quota;  /* stopped by its quota */
+    bool by_fence;  /* its node was given up */
     const struct instance *failed; /* the first that failed by itself */
     int64_t bad_starts; /* attempts, all of the workload */
 };
@@ -119,6 +121,8 @@ outcome_of(const struct changes *changes, const struct workload *workload)
             outcome.by_hand = true;
         if (strcmp(instance->want_reason, LIFECYCLE_QUOTA) == 0)
             outcome.by_quota = true;
+        if (strcmp(instance->want_reason, LIFECYCLE_FENCED) == 0)
+            outcome.by_fence = true;
         if (lifecycle_failed(instance) &&
             (outcome.failed == NULL ||
              instance->ended_ms < outcome.failed->ended_ms))
@@ -210,11 +214,38 @@ is_pending(const struct changes *changes, const struct workload *workload,
         if (instance->state == INSTANCE_LOST && lifecycle_has_left(instance))
             continue; /* its node gives it back when it is there again */
         if (instance->state != INSTANCE_LOST ||
-            workload->recovery == RECOVERY_NEVER)
+            !recovery_may(changes->world, workload))
             return true;
         *lost_out = true;
     }
     return false;
+}
+
+/* Somewhere else; each time but the first it waits longer. */
+static void
+recover(struct changes *changes, struct ref ref)
+{
+    struct workload *workload = change_update(changes, ref);
+
+    workload->recoveries++;
+    submit_again(changes, ref, recovery_wait_ms(workload->recoveries),
+                 "its node was lost");
+}
+
+static void
+settle_fenced(struct changes *changes, struct ref ref)
+{
+    const struct workload *workload = change_get(changes, ref);
+    char why[TEXT_MAX_SIZE];
+
+    if (recovery_may(changes->world, workload)) {
+        recover(changes, ref);
+        return;
+    }
+    (void)snprintf(why, sizeof(why),
+                   "its node was lost and given up, and %s; submit it again",
+                   recovery_why_not(changes->world, workload));
+    end(changes, ref, WORKLOAD_FAILED, why);
 }
 
 void
@@ -237,7 +268,7 @@ lifecycle_settle(struct changes *changes, struct ref ref)
         else
             end(changes, ref, WORKLOAD_CANCELLED, "");
     } else if (lost) {
-        submit_again(changes, ref, 0, "its node was lost");
+        recover(changes, ref);
     } else if (workload->state == WORKLOAD_PREEMPTING) {
         if (outcome.all_good)
             end(changes, ref, WORKLOAD_SUCCEEDED, "");
@@ -248,6 +279,8 @@ lifecycle_settle(struct changes *changes, struct ref ref)
                          : outcome.by_quota
                              ? "it was stopped by a quota that is used up"
                              : "it was stopped to make room for others");
+    } else if (outcome.by_fence) {
+        settle_fenced(changes, ref);
     } else {
         settle_run(changes, ref, &outcome);
     }

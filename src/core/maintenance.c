@@ -2,8 +2,10 @@
 #include "core/maintenance.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 #include "base/clock.h"
+#include "base/digest.h"
 #include "base/json.h"
 #include "core/alarm.h"
 #include "core/booking.h"
@@ -24,13 +26,25 @@ windows_of(const struct maintenance *maintenance)
                                  .until_ms = maintenance->until_ms };
 }
 
+/* Without a longest run nothing says how long it is there: it is taken to
+ * leave before a maintenance that is far away, by its people or by notice. */
+static int64_t
+horizon_of(const struct world *world)
+{
+    const struct platform *platform =
+        world_platform(world, world_platform_ref(world));
+
+    return platform->maintenance_horizon_ms > 0
+               ? platform->maintenance_horizon_ms
+               : MAINTENANCE_HORIZON_MS;
+}
+
 int64_t
 maintenance_span_ms(const struct world *world,
                     const struct workload *workload)
 {
-    if (workload->max_run_ms == 0)
-        return MAINTENANCE_NEVER;
-    return timeline_after(workload->max_run_ms,
+    return timeline_after(workload->max_run_ms > 0 ? workload->max_run_ms
+                                                   : horizon_of(world),
                           lifecycle_grace(world, workload) +
                               BOOKING_SLACK_MS);
 }
@@ -250,6 +264,8 @@ end_of(const struct world *world, const struct workload *workload)
     int64_t from_ms = workload->started_ms > 0 ? workload->started_ms
                                                : workload->state_ms;
 
+    if (workload->max_run_ms == 0)
+        return MAINTENANCE_NEVER;
     return timeline_after(from_ms, maintenance_span_ms(world, workload));
 }
 
@@ -296,6 +312,14 @@ next_recall(const struct world *world, const struct maintenance *maintenance)
     return next;
 }
 
+/* Tenants are told a day ahead, or as far as work without an end is taken to
+ * run. */
+static int64_t
+telling_ms(const struct world *world, const struct maintenance *maintenance)
+{
+    return maintenance->opens_ms - horizon_of(world);
+}
+
 int64_t
 maintenance_due_ms(const struct world *world,
                    const struct maintenance *maintenance)
@@ -304,6 +328,8 @@ maintenance_due_ms(const struct world *world,
 
     switch ((enum maintenance_state)maintenance->state) {
     case MAINTENANCE_SCHEDULED:
+        if (maintenance->told_ms != maintenance->opens_ms)
+            return telling_ms(world, maintenance);
         return maintenance->opens_ms - reservation_lead_ms(world);
     case MAINTENANCE_CLEARING:
         recall_ms = next_recall(world, maintenance);
@@ -354,6 +380,132 @@ clear(struct changes *changes, const struct maintenance *maintenance,
             ++*victims;
         }
     return *victims > 0;
+}
+
+/* --- what is told and noted --- */
+
+static const char *
+advice_for(const struct maintenance *maintenance,
+           const struct workload *workload)
+{
+    if (maintenance->policy == MAINTENANCE_FINISH)
+        return "it runs on into it: save and end it before, or it may be cut "
+               "off";
+    if (workload->preemptible)
+        return "it gets notice and grace in time, and starts again elsewhere";
+    return "it may not be preempted: end it before, and submit it again";
+}
+
+/* Work that is over before needs not know; clear_told takes it off again. */
+static void
+tell_owner(struct changes *changes, const struct maintenance *maintenance,
+           const struct workload *workload, const char *when)
+{
+    if (workload == NULL || !lifecycle_is_live(workload->state) ||
+        lifecycle_is_stopping(workload->state) ||
+        end_of(changes->world, workload) <= maintenance->opens_ms)
+        return;
+    alarm_raise(changes, workload->object.self, MAINTENANCE_TOLD,
+                "a planned maintenance of a machine that it runs on begins "
+                "at %s; %s",
+                when, advice_for(maintenance, workload));
+}
+
+static bool
+is_on(const struct world *world, struct ref workload, struct ref node)
+{
+    world_each_child(world, KIND_INSTANCE, workload, ref)
+        if (world_instance(world, ref)->state != INSTANCE_RELEASED &&
+            ref_equal(world_instance(world, ref)->node, node))
+            return true;
+    return false;
+}
+
+/* Is a window ahead, or open, for a node that it is on? */
+static bool
+is_concerned(const struct changes *changes, struct ref workload)
+{
+    const struct world *world = changes->world;
+
+    world_each_child(world, KIND_INSTANCE, workload, ref) {
+        const struct instance *instance = change_get(changes, ref);
+        int64_t stops[2];
+
+        if (instance == NULL || instance->state == INSTANCE_RELEASED)
+            continue;
+        maintenance_stops(world, instance->node, stops);
+        if (stops[0] != MAINTENANCE_NEVER || stops[1] != MAINTENANCE_NEVER)
+            return true;
+    }
+    return false;
+}
+
+/* Who left the machine, or has the window behind. */
+static void
+clear_told(struct changes *changes, struct ref over)
+{
+    const struct maintenance *maintenance = change_get(changes, over);
+
+    world_each(changes->world, KIND_ALARM, ref) {
+        const struct alarm *alarm = world_alarm(changes->world, ref);
+        struct ref about = alarm->object.parent;
+        bool here = false;
+
+        if (alarm->cleared_ms != 0 ||
+            strcmp(alarm->code, MAINTENANCE_TOLD) != 0)
+            continue;
+        EACH_NODE(changes->world, maintenance, node)
+            here = here || is_on(changes->world, about, node);
+        if (here || !is_concerned(changes, about))
+            alarm_clear(changes, about, MAINTENANCE_TOLD);
+    }
+}
+
+/* {"nodes": [{"node", "digest", "cards": [{"card", "driver", "firmware"}]}]};
+ * the digest is SHA-256 of the list of cards: two that are equal say that
+ * nothing changed.  Of a pool the digests alone. */
+static json_t *
+describe_firmware(const struct changes *changes, struct ref node, bool all)
+{
+    scoped_buffer text = { 0 };
+    scoped_json item = NULL;
+    struct digest digest;
+    char hex[2 * DIGEST_SIZE + 1];
+    json_t *cards = json_array();
+
+    world_each_child(changes->world, KIND_CARD, node, ref) {
+        const struct card *card = change_get(changes, ref);
+
+        if (card != NULL && !card->missing)
+            (void)json_array_append_new(
+                cards, json_pack("{s:s, s:s, s:s}", "card", card->object.name,
+                                 "driver", card->driver, "firmware",
+                                 card->firmware));
+    }
+    json_write(&text, cards);
+    digest_of(text.bytes, text.size, &digest);
+    hex_encode(digest.bytes, sizeof(digest.bytes), hex);
+    item = json_pack("{s:s, s:s, s:o}", "node",
+                     world_object(changes->world, node)->name, "digest", hex,
+                     "cards", cards);
+    if (!all)
+        (void)json_object_del(item, "cards");
+    return json_incref(item);
+}
+
+static void
+note_firmware(struct changes *changes, const struct maintenance *maintenance,
+              struct blob **out)
+{
+    json_t *nodes = json_array();
+    scoped_json document = json_pack("{s:o}", "nodes", nodes);
+    bool all = maintenance->object.parent.kind == KIND_NODE;
+    scoped_buffer text = { 0 };
+
+    EACH_NODE(changes->world, maintenance, node)
+        (void)json_array_append_new(nodes, describe_firmware(changes, node, all));
+    json_write(&text, document);
+    change_doc(changes, out, buffer_text(&text));
 }
 
 static bool
@@ -413,6 +565,7 @@ maintenance_end(struct changes *changes, struct ref ref)
 
     if (maintenance == NULL)
         return;
+    clear_told(changes, ref);
     EACH_NODE(changes->world, maintenance, node) {
         const struct node *present = change_get(changes, node);
 
@@ -434,10 +587,39 @@ static void
 open_window(struct changes *changes, const struct maintenance *present,
             size_t *victims)
 {
+    struct maintenance *image;
+
     (void)clear(changes, present, victims);
     EACH_NODE(changes->world, present, node)
         take_node(changes, present, node);
-    (void)enter(changes, present->object.self, MAINTENANCE_OPEN);
+    image = enter(changes, present->object.self, MAINTENANCE_OPEN);
+    note_firmware(changes, present, &image->firmware_before);
+    change_doc(changes, &image->firmware_after, NULL);
+}
+
+static void
+close_window(struct changes *changes, const struct maintenance *present)
+{
+    struct maintenance *image;
+
+    maintenance_end(changes, present->object.self);
+    image = change_update(changes, present->object.self);
+    note_firmware(changes, present, &image->firmware_after);
+    maintenance_arm(image, present->closes_ms);
+}
+
+/* What is there for longer knows it in time; each window is told once. */
+static void
+tell(struct changes *changes, const struct maintenance *present)
+{
+    char when[CLOCK_TEXT_MAX];
+
+    clock_format(present->opens_ms, when);
+    EACH_NODE(changes->world, present, node)
+        world_each_index(changes->world, KIND_INSTANCE, 0, node, ref)
+            tell_owner(changes, present, user_of(changes->world, ref), when);
+    ((struct maintenance *)change_update(changes, present->object.self))
+        ->told_ms = present->opens_ms;
 }
 
 bool
@@ -450,7 +632,12 @@ maintenance_step(struct changes *changes, struct ref ref, size_t *victims_out)
     *victims_out = 0;
     switch ((enum maintenance_state)present->state) {
     case MAINTENANCE_SCHEDULED:
+        if (present->told_ms != present->opens_ms) {
+            tell(changes, present);
+            return true;
+        }
         (void)enter(changes, ref, MAINTENANCE_CLEARING);
+        tell(changes, present);
         (void)clear(changes, present, victims_out);
         return true;
     case MAINTENANCE_CLEARING:
@@ -461,8 +648,7 @@ maintenance_step(struct changes *changes, struct ref ref, size_t *victims_out)
     case MAINTENANCE_OPEN:
         if (now_ms < present->closes_ms)
             return false;
-        maintenance_end(changes, ref);
-        maintenance_arm(change_update(changes, ref), present->closes_ms);
+        close_window(changes, present);
         return true;
     case MAINTENANCE_OVER:
         break;

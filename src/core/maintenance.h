@@ -16,13 +16,24 @@
  * window the nodes are in state maintenance, afterwards in the one before.
  *
  *   scheduled -> clearing -> open -> scheduled | over
+ *
+ * Work without a longest run starts where the next window is further away
+ * than the horizon (a day).  That far ahead, too, who has work that reaches
+ * into the window is told by an alarm about the work.  What the nodes' cards
+ * say of drivers and firmware is noted when a window begins and ends.
  */
+
+/* The alarm about work that a window is ahead of. */
+#define MAINTENANCE_TOLD "maintenance.ahead"
 
 /* Time stands still for those that set no bound. */
 #define MAINTENANCE_NEVER INT64_MAX
 
-/* Longest run, grace and release of a workload; MAINTENANCE_NEVER without a
- * longest run. */
+/* What work without a longest run is taken to run, unless the platform says
+ * otherwise (maintenance_horizon_ms). */
+#define MAINTENANCE_HORIZON_MS (24 * INT64_C(3600000))
+
+/* Longest run, grace and release of a workload, as a start looks at it. */
 int64_t maintenance_span_ms(const struct world *world,
                             const struct workload *workload);
 /* The same for work that may be told to go: a run that is worth its start. */

@@ -98,6 +98,9 @@ struct platform {
     int64_t workorder_max_ms; /* longest window of one; 0: 4 h */
     bool workorder_drain;     /* each one drains its devices first */
     struct blob *health; /* core/health_policy.h; null: the shipped one */
+    int64_t maintenance_horizon_ms; /* maintenance.h; 0: a day */
+    int recovery_most;        /* enum recovery_most: of any workload */
+    int64_t recovery_limit;   /* of recoveries; 0: each workload's own */
     /* derived */
     uint64_t scope_revision;
 };
@@ -149,6 +152,9 @@ struct node { /* below a pool */
     int64_t refused_tenant; /* number of whose was the first of them */
     bool refused_several;   /* another tenant's was among them */
     struct blob *orphans; /* core/orphan.h; null: none */
+    int64_t fenced_ms; /* its loss was made final then; 0: it was not */
+    char fence_reason[TEXT_MAX_SIZE];
+    struct blob *fenced; /* core/fence.h; null: nothing is left of it */
     struct ref maintenance;  /* planned, that it is in now; none: in none */
     int maintenance_resume; /* the state that it had before */
     /* derived */
@@ -289,6 +295,8 @@ struct tenant { /* below the platform */
                                 not preempt across tenants */
     int64_t weight;          /* in fair share, 1000: 1.0; 0: that too */
     int second_factor;       /* enum second_factor */
+    int recovery_most;       /* enum recovery_most: of its workloads */
+    int64_t recovery_limit;  /* of recoveries; 0: as the platform says */
     char display[TEXT_MAX_SIZE];
     /* derived */
     uint64_t scope_revision;
@@ -550,6 +558,8 @@ enum workload_state {
     WORKLOAD_CANCELLED,
 };
 enum recovery { RECOVERY_NEVER, RECOVERY_SAME_POOL, RECOVERY_ANY };
+/* What platform and tenant allow of it. */
+enum recovery_most { MOST_ANY, MOST_SAME_POOL, MOST_NEVER };
 /* Why a workload waits or was refused; text and numbers go with it. */
 enum reason {
     REASON_NONE,
@@ -602,6 +612,8 @@ struct workload { /* below a project */
     int64_t max_run_ms;  /* 0: none */
     int64_t grace_ms;    /* 0: the platform's */
     int recovery;        /* enum recovery */
+    int64_t recovery_limit; /* of recoveries; 0: the shipped number */
+    int64_t recoveries;  /* so far */
     int64_t restarts;    /* allowed starts after a failed exit */
     int reason;          /* enum reason */
     char reason_text[TEXT_MAX_SIZE];
@@ -650,6 +662,7 @@ struct instance { /* below a workload; one per attempt and index */
     int64_t uid_base;       /* host uids [base, base + 65536) */
     int64_t address;        /* host part in the tenant's network, 1.. */
     int64_t assigned_ms, started_ms, ended_ms;
+    int64_t lost_ms;   /* its node was lost then, last; 0: it was not */
     int64_t exit_code; /* valid when ended */
     bool oom;
     char failure[128]; /* why it could not start, or "" */

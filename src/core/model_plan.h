@@ -26,6 +26,11 @@ struct maintenance {
     char reason[TEXT_MAX_SIZE];
     int state;                   /* enum maintenance_state */
     int64_t opens_ms, closes_ms; /* the window that is next or open */
+    struct ref workorder;        /* that it is for, or none */
+    int64_t told_ms; /* opens_ms of the window that tenants were told of */
+    /* What the cards of its nodes said of themselves when its last window
+     * began, and at its end (maintenance_firmware.h). */
+    struct blob *firmware_before, *firmware_after;
 };
 
 #define VERSION_TEXT_MAX 64

@@ -6,6 +6,7 @@
 
 #include "core/alarm.h"
 #include "core/cut.h"
+#include "core/fence.h"
 #include "core/lifecycle.h"
 #include "core/observe_cards.h"
 #include "core/observe_health.h"
@@ -412,7 +413,6 @@ observe_report(struct changes *changes, struct ref node,
 {
     size_t refused = 0;
 
-    observe_seen(changes, node);
     if (report->inventory != NULL)
         refused += observe_cards_inventory(changes, node,
                                            report->inventory);
@@ -424,6 +424,10 @@ observe_report(struct changes *changes, struct ref node,
         refused += observe_cards_scrub(changes, node, &report->scrubs[i]);
     for (size_t i = 0; i < report->volume_count; i++)
         refused += observe_volume(changes, node, &report->volumes[i]);
+    fence_observe(changes, node, report);
+    if (report->ready && report->instances_known &&
+        !fence_holds(get_node(changes, node), NULL))
+        observe_seen(changes, node);
     return refused;
 }
 
@@ -438,7 +442,10 @@ observe_seen(struct changes *changes, struct ref node)
     usage_cut_node(changes, node);
     image = change_update(changes, node);
     image->state = image->resume;
+    image->fenced_ms = 0;
+    image->fence_reason[0] = '\0';
     alarm_clear(changes, node, "node.lost");
+    alarm_clear(changes, node, "node.fenced");
 }
 
 void

@@ -30,8 +30,10 @@
 size_t observe_report(struct changes *changes, struct ref node,
                       const struct report *report);
 
-/* The node is at its post: it takes work again when it was lost.  Its
- * instances come back as they are observed. */
+/* The node is at its post: it takes work again when it was lost, or is
+ * cordoned when it was fenced.  Its instances come back as they are observed.
+ * A report says so only when it is ready and knows all instances, and when
+ * nothing that was given up with the node is left there. */
 void observe_seen(struct changes *changes, struct ref node);
 /* Its lease is over: it takes no work and its instances are lost. */
 void observe_lost(struct changes *changes, struct ref node);

@@ -7,6 +7,7 @@
 #include "core/alarm.h"
 #include "core/classify.h"
 #include "core/cut.h"
+#include "core/fence.h"
 #include "core/lifecycle.h"
 #include "core/observe_health.h"
 #include "core/usage.h"
@@ -161,17 +162,25 @@ create_card(struct changes *changes, struct ref node,
     usage_start(changes, card);
 }
 
+/* For the platform's people alone: the alarm is below the card. */
 static void
 alarm_foreign(struct changes *changes, struct ref ref,
               const struct report_card *fact)
 {
-    if (fact->foreign == 0)
+    char owner[32] = "an unknown user";
+
+    if (fact->foreign == 0) {
         alarm_clear(changes, ref, "card.foreign");
-    else
-        alarm_raise(changes, ref, "card.foreign",
-                    "%lld processes that the platform did not start are on "
-                    "the card, the first is \"%s\"",
-                    (long long)fact->foreign, fact->foreign_name);
+        return;
+    }
+    if (fact->foreign_uid >= 0)
+        (void)snprintf(owner, sizeof(owner), "uid %lld",
+                       (long long)fact->foreign_uid);
+    alarm_tell(changes, ref, "card.foreign",
+               "%lld processes that the platform did not start are on the "
+               "card, the first is pid %lld \"%.63s\" of %s",
+               (long long)fact->foreign, (long long)fact->foreign_pid,
+               fact->foreign_name, owner);
 }
 
 /* A card that is free and in the other mode than it was left in (its node was
@@ -205,7 +214,6 @@ update_state(struct changes *changes, struct ref ref,
     card->missing = false;
     if (!is_as_wanted(card, fact))
         card->handover = HANDOVER_PENDING;
-    alarm_foreign(changes, ref, fact);
     alarm_clear(changes, ref, "card.missing");
 }
 
@@ -282,6 +290,7 @@ observe_card(struct changes *changes, struct ref node,
         return 1;
     }
     update_state(changes, ref, fact);
+    alarm_foreign(changes, ref, fact);
     if (!blind)
         observe_health_said(changes, ref, (int)fact->health,
                             fact->health_reason);
@@ -541,6 +550,8 @@ observe_cards_scrub(struct changes *changes, struct ref node,
                     fact->uuid);
         return 1;
     }
+    if (fence_holds(change_get(changes, node), uuid))
+        return 0;
     if (slice[0] != '\0' && strcmp(slice, CUT_SLICED) != 0) {
         observe_slice(changes, ref, slice, fact);
         return 0;

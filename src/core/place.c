@@ -12,7 +12,7 @@ const char *
 place_filter_text(enum place_filter filter)
 {
     static const char *const names[FILTER_COUNT] = {
-        "node-state", "lease", "pinned", "neighbour", "maintenance", "class",
+        "node-state", "lease", "pinned", "lost", "neighbour", "maintenance", "class",
         "compatibility", "image", "quota", "health", "foreign", "handover", "partition", "held", "used",
         "geometry", "cpu", "memory", "spread",
     };

@@ -61,6 +61,7 @@ enum place_filter {
     FILTER_NODE_STATE, /* cordoned, draining, maintenance, lost */
     FILTER_LEASE,      /* nothing heard from its agent */
     FILTER_PINNED,     /* the workload's volumes lie elsewhere */
+    FILTER_LOST,       /* it was lost on the node before */
     FILTER_NEIGHBOUR,  /* another tenant on the node */
     FILTER_MAINTENANCE, /* it would run into a planned one */
     FILTER_CLASS,      /* vendor, model or memory does not match */

@@ -617,12 +617,13 @@ list_looks(struct estate *estate, const struct place_request *request,
         add_look(estate, sites[i]);
     for (size_t i = 0; stakes != NULL && i < stakes->count; i++)
         add_look(estate, stakes->list[i]);
-    if (workload == NULL || workload->failures == 0)
+    if (workload == NULL ||
+        (workload->failures == 0 && workload->recoveries == 0))
         return;
     world_each_child(world, KIND_INSTANCE, request->workload, ref) {
         const struct instance *instance = world_instance(world, ref);
 
-        if (instance->failure[0] != '\0')
+        if (instance->failure[0] != '\0' || instance->lost_ms != 0)
             add_look(estate, estate_site(estate, instance->node));
     }
 }

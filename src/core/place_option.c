@@ -5,6 +5,7 @@
 #include "core/lifecycle.h"
 #include "core/place_apart.h"
 #include "core/place_option.h"
+#include "core/recovery.h"
 
 static int64_t
 least(int64_t a, int64_t b)
@@ -117,6 +118,8 @@ filter_site(const struct estate *estate, const struct site *site,
         return FILTER_PINNED;
     if (request->leaf != 0 && site->leaf != request->leaf)
         return FILTER_PINNED;
+    if (recovery_was_lost(estate->world, request->workload, site->node))
+        return FILTER_LOST;
     if (has_neighbour(site, request))
         return FILTER_NEIGHBOUR;
     if (request->ends_ms[when] > site->stops_ms[0] ||

@@ -92,8 +92,7 @@ key_of(const struct world *world, const struct workload *workload,
                   spread.most;
     key->needs = require_digest(world, workload);
     if (manifest_volumes(world, workload->spec, &volume, 1) > 0 ||
-        (workload->attempt > 0 &&
-         workload->recovery == RECOVERY_SAME_POOL) ||
+        workload->recoveries > 0 ||
         workload->replacing_ms != 0 ||
         !ref_is_none(world_first_child(world, KIND_HOLD, self)) ||
         booking_has(world, self))

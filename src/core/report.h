@@ -79,6 +79,7 @@ struct report_card {
     const char *health_reason;
     int64_t foreign;          /* processes that the platform did not start */
     const char *foreign_name; /* of the first of them */
+    int64_t foreign_pid, foreign_uid; /* its; uid -1: not known */
     bool sliced;              /* cut for hard slices */
 };
 
@@ -161,6 +162,8 @@ struct report_log {
 
 struct report {
     const struct report_inventory *inventory; /* NULL: as before */
+    bool ready; /* cards and instances were read since the agent's start, and
+                   the inventory that is known or told here is that one */
     bool instances_known; /* the list is all that the runner has */
     const struct report_instance *instances;
     size_t instance_count;

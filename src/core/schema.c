@@ -9,6 +9,7 @@
 
 const char *const schema_every_names[] = { "once", "day", "week", NULL };
 const char *const schema_factor_names[] = { "off", "step-up", "login", NULL };
+const char *const schema_most_names[] = { "any", "same-pool", "never", NULL };
 
 const struct schema *
 schema_get(enum kind kind)

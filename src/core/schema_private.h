@@ -13,6 +13,7 @@ extern const struct schema schema_trust[KIND_COUNT];
 
 extern const char *const schema_every_names[];
 extern const char *const schema_factor_names[];
+extern const char *const schema_most_names[];
 
 #define COUNT(list) (sizeof(list) / sizeof((list)[0]))
 

@@ -70,6 +70,10 @@ static const struct field tenant_fields[] = {
         "in fair share among all tenants, permille; default 1000"),
     ENUM(tenant, second_factor, C | U, schema_factor_names,
          "when its people prove a second factor, at least"),
+    ENUM(tenant, recovery_most, C | U, schema_most_names,
+         "how far its work may recover from a lost node"),
+    INT(tenant, recovery_limit, C | U, 0, 100,
+        "recoveries of a workload at most; 0: as the platform says"),
 };
 static const struct field unit_fields[] = {
     TEXT(unit, display, C | U, "name for people"),
@@ -285,6 +289,9 @@ static const struct field workload_fields[] = {
     AMOUNT(workload, max_run_ms, C, "longest run, ms; 0: none"),
     AMOUNT(workload, grace_ms, C, "notice before a stop, ms"),
     ENUM(workload, recovery, C, recovery_names, "after a lost node"),
+    INT(workload, recovery_limit, C, 0, 100,
+        "recoveries at most; 0: 3, or what tenant and platform allow"),
+    AMOUNT(workload, recoveries, 0, "recoveries from lost nodes so far"),
     INT(workload, restarts, C, 0, 1000, "starts after a failed exit"),
     ENUM(workload, reason, 0, reason_names, "why it waits"),
     TEXT(workload, reason_text, 0, "the same as a sentence"),
@@ -328,6 +335,7 @@ static const struct field instance_fields[] = {
     TIME(instance, assigned_ms, 0, "assigned"),
     TIME(instance, started_ms, 0, "running since"),
     TIME(instance, ended_ms, 0, "ended"),
+    TIME(instance, lost_ms, 0, "its node was lost"),
     INT(instance, exit_code, 0, -1, 255, "exit code"),
     BOOL(instance, oom, 0, "ended by its memory limit"),
     TEXT(instance, failure, 0, "why it did not start"),

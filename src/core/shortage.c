@@ -143,6 +143,9 @@ say_capacity(const struct world *world, const struct place_request *request,
           "are on nodes with a planned maintenance that it would run into; it "
           "starts after that, with a shorter longest run, or when others are "
           "free" },
+        { FILTER_LOST, REASON_NODE,
+          "are on nodes where it was lost before; it starts when others are "
+          "free" },
         { FILTER_NODE_STATE, REASON_NODE,
           "are on nodes that take no work; it starts when they do, or when "
           "others are free" },

@@ -11,6 +11,7 @@
 #include "core/lifecycle.h"
 #include "core/manifest.h"
 #include "core/object.h"
+#include "core/recovery.h"
 #include "core/request.h"
 #include "core/want.h"
 
@@ -53,7 +54,7 @@ check_bounds(const struct world *world, const struct workload *workload,
                            "/restarts is %" PRId64
                            ", the platform allows at most %" PRId64,
                            workload->restarts, platform->restart_max);
-    return 0;
+    return recovery_check(world, workload, err);
 }
 
 /* A gang that grows and shrinks, with the place that it asks for. */

@@ -211,6 +211,7 @@ plan_drain(struct changes *changes, const struct workorder *order,
     maintenance->from_ms = order->from_ms;
     maintenance->to_ms = order->to_ms;
     maintenance->policy = MAINTENANCE_PREEMPT;
+    maintenance->workorder = order->object.self;
     (void)snprintf(maintenance->reason, sizeof(maintenance->reason), "%s",
                    order->reason);
     if (maintenance_check(changes, maintenance, changes->context.now_ms,

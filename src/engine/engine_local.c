@@ -208,8 +208,11 @@ count_foreign(struct arena *arena, const json_t *card,
 
         if (strcmp(text_of(arena, process, "owner", 64), "foreign") != 0)
             continue;
-        if (out->foreign++ == 0)
-            out->foreign_name = text_of(arena, process, "name", 63);
+        if (out->foreign++ > 0)
+            continue;
+        out->foreign_name = text_of(arena, process, "name", 63);
+        out->foreign_pid = number_of(process, "pid");
+        out->foreign_uid = number_of(process, "uid");
     }
 }
 

@@ -64,10 +64,10 @@
  *       "foreign_slices": those of them that were not made here,
  *       "change": what is being changed, "change_failure": of the last change,
  *       "holders": [{"instance", "incarnation", "slice", "memory_mib"}],
- *       "processes": [{"pid", "name", "owner", "incarnation"}]}]}
+ *       "processes": [{"pid", "uid", "name", "owner", "incarnation"}]}]}
  *   holders: instances that were given the card and are not removed.
  *   owner: the instance whose cgroup the process is in, or "foreign" (then
- *   incarnation is 0): the card is not free.
+ *   incarnation is 0): the card is not free.  uid: -1 when it is not known.
  *
  * ---- {"op": "image_list"}
  *   -> {"images": [{"name", "digest", "size_bytes", "prepared": bool,

@@ -45,6 +45,8 @@ static const struct codec_field card_fields[] = {
     CODEC_FIELD(struct report_card, health_reason, CODEC_TEXT, 0, 127),
     CODEC_FIELD(struct report_card, foreign, CODEC_INT, 0, 1 << 20),
     CODEC_FIELD(struct report_card, foreign_name, CODEC_TEXT, 0, 63),
+    CODEC_FIELD(struct report_card, foreign_pid, CODEC_INT, 0, 1 << 30),
+    CODEC_FIELD(struct report_card, foreign_uid, CODEC_INT, -1, NUMBER_MAX),
     CODEC_FIELD(struct report_card, sliced, CODEC_BOOL, 0, 0),
 };
 static const struct codec card_codec = CODEC(struct report_card, card_fields);
@@ -162,6 +164,9 @@ static const struct codec_field sync_fields[] = {
     CODEC_FIELD(struct sync, wait_ms, CODEC_INT, 0, MESSAGE_WAIT_MAX_MS),
     CODEC_FIELD(struct sync, challenge, CODEC_TEXT, 0,
                 MESSAGE_CHALLENGE_MAX),
+    { .name = "ready",
+      .type = CODEC_BOOL,
+      .offset = offsetof(struct sync, report.ready) },
     { .name = "inventory", .type = CODEC_MINE },
     { .name = "instances", .type = CODEC_MINE },
     { .name = "releases", .type = CODEC_MINE },

@@ -10,13 +10,13 @@
 /*
  * What is in an agent's sync?
  *
- * {"protocol", "known", "wait_ms", "challenge",
+ * {"protocol", "known", "wait_ms", "challenge", "ready",
  *  "inventory": null | {"simulated", "cpu_milli", "memory_mib", "facts",
  *     "topology",
  *     "cards": [{"uuid", "vendor", "model", "pci", "driver", "firmware",
  *        "arch", "serial", "domain", "runtime", "features", "island", "bus",
  *        "memory_mib", "compute_units", "numa", "health", "health_reason", "foreign",
- *        "foreign_name", "sliced"}]},
+ *        "foreign_name", "foreign_pid", "foreign_uid", "sliced"}]},
  *  "instances": null | [{"instance", "incarnation", "state", "failure",
  *     "retryable", "exit_code", "oom", "cpu_us", "checkpoint_step",
  *     "checkpoint_ms", "cpus", "mems", "nics", "pinned"}],

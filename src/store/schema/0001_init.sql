@@ -48,6 +48,9 @@ CREATE TABLE "platform" (
     "workorder_max_ms" INTEGER,
     "workorder_drain" INTEGER,
     "health" TEXT,
+    "maintenance_horizon_ms" INTEGER,
+    "recovery_most" TEXT,
+    "recovery_limit" INTEGER,
     "restored_ms" INTEGER,
     "observing" INTEGER,
     "second_factor" TEXT,
@@ -107,6 +110,9 @@ CREATE TABLE "node" (
     "refused_tenant" INTEGER,
     "refused_several" INTEGER,
     "orphans" TEXT,
+    "fenced_ms" INTEGER,
+    "fence_reason" TEXT,
+    "fenced" TEXT,
     "maintenance" TEXT,
     "maintenance_resume" TEXT,
     "live" INTEGER NOT NULL DEFAULT 1
@@ -249,6 +255,8 @@ CREATE TABLE "tenant" (
     "priorities" TEXT,
     "weight" INTEGER,
     "second_factor" TEXT,
+    "recovery_most" TEXT,
+    "recovery_limit" INTEGER,
     "live" INTEGER NOT NULL DEFAULT 1
 ) STRICT;
 CREATE TABLE "unit" (
@@ -514,6 +522,8 @@ CREATE TABLE "workload" (
     "max_run_ms" INTEGER,
     "grace_ms" INTEGER,
     "recovery" TEXT,
+    "recovery_limit" INTEGER,
+    "recoveries" INTEGER,
     "restarts" INTEGER,
     "reason" TEXT,
     "reason_text" TEXT,
@@ -562,6 +572,7 @@ CREATE TABLE "instance" (
     "assigned_ms" INTEGER,
     "started_ms" INTEGER,
     "ended_ms" INTEGER,
+    "lost_ms" INTEGER,
     "exit_code" INTEGER,
     "oom" INTEGER,
     "failure" TEXT,
@@ -764,6 +775,10 @@ CREATE TABLE "maintenance" (
     "state" TEXT,
     "opens_ms" INTEGER,
     "closes_ms" INTEGER,
+    "workorder" TEXT,
+    "told_ms" INTEGER,
+    "firmware_before" TEXT,
+    "firmware_after" TEXT,
     "live" INTEGER NOT NULL DEFAULT 1
 ) STRICT;
 CREATE TABLE "requirement" (

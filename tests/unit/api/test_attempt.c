@@ -159,6 +159,23 @@ secrets_of_nobody_are_slowed_by_the_address(void **state)
     assert_int_equal(waits(OFFICE, &red), 0);
 }
 
+/* One tenant's people who fail at its provider keep no other's out. */
+static void
+a_login_by_a_provider_waits_for_that_provider_alone(void **state)
+{
+    const struct attempt one = { .place = "idp_one" };
+    const struct attempt two = { .place = "idp_two" };
+
+    (void)state;
+    fail_times(OFFICE, &one, 40);
+    fail_times(PROXY, &one, 40);
+    assert_true(waits(OFFICE, &one) > 60);
+    assert_int_equal(waits(PROXY, &one), 2);
+    assert_int_equal(waits(OFFICE, &two), 0);
+    assert_int_equal(waits(PROXY, &two), 0);
+    assert_int_equal(waits(OFFICE, NULL), 0);
+}
+
 static void
 a_step_up_waits_for_its_own_session_alone(void **state)
 {
@@ -227,6 +244,7 @@ main(void)
         WITH(who_logged_in_there_before_waits_for_own_failures_alone),
         WITH(behind_a_proxy_of_the_machine_each_account_waits_for_itself),
         WITH(secrets_of_nobody_are_slowed_by_the_address),
+        WITH(a_login_by_a_provider_waits_for_that_provider_alone),
         WITH(a_step_up_waits_for_its_own_session_alone),
         WITH(wrong_credentials_of_one_address_are_told_to_wait),
         WITH(behind_a_proxy_each_wrong_credential_waits_for_itself),

@@ -3,6 +3,9 @@
  * the store and the files then, and what the verifier says to them. */
 #include "tests/unit/control/harness.h"
 
+#include <signal.h>
+#include <sys/wait.h>
+
 #include "base/file.h"
 #include "cli/audit_verify.h"
 #include "control/check.h"
@@ -243,6 +246,15 @@ await_files(const struct place *place, const char *log, unsigned bundles)
     }
 }
 
+static void
+await_laid_down(const struct place *place)
+{
+    for (int i = 0; i < WAIT_MS / 10 &&
+                    !has_bundle(place, place->tenant, "tile/0", 3);
+         i++)
+        (void)usleep(10000);
+}
+
 static struct audit_report
 verify(const struct place *place)
 {
@@ -462,10 +474,7 @@ what_store_and_files_differ_in_is_not_pruned(void **state)
     scoped_buffer path = { 0 }, tile = { 0 };
     struct error err;
 
-    for (int i = 0; i < WAIT_MS / 10 &&
-                    !has_bundle(place, place->tenant, "tile/0", 3);
-         i++)
-        (void)usleep(10000);
+    await_laid_down(place);
     stop(place);
     assert_true(journal_origin(place->platform, 0, place->tenant, origin));
     buffer_printf(&path, "%s/", place->directory);
@@ -489,6 +498,149 @@ what_store_and_files_differ_in_is_not_pruned(void **state)
     assert_true(count_rows(place, place->tenant) > OLD);
 }
 
+/* --- a pass that knows less than the store --- */
+
+struct pass {
+    struct pruner *pruner;
+    struct store_reader *reader;
+    struct pruner_log log;
+};
+
+static int
+note_counter(void *context, const struct store_counter *counter,
+             struct error *err)
+{
+    (void)err;
+    pruner_note(context, counter);
+    return 0;
+}
+
+static void
+make_pass(struct pass *pass)
+{
+    struct error err;
+
+    pruner_begin(pass->pruner);
+    harness_must(store_counters(pass->reader, note_counter, pass->pruner,
+                                &err),
+                 &err);
+    harness_must(pruner_step(pass->pruner, pass->reader, &pass->log, &err),
+                 &err);
+}
+
+/* What a step did was done after the counters were read: the next step waits
+ * for the next pass, and takes nothing for a lie. */
+static void
+a_pass_does_nothing_on_what_it_knew_before(void **state)
+{
+    struct place *place = *state;
+    char origin[RECORD_ORIGIN_MAX];
+    struct audit_dir files;
+    struct pass pass = { .log = { .id = place->tenant,
+                                  .platform = place->platform,
+                                  .files = &files,
+                                  .vouched = OLD,
+                                  .platform_vouched = 0 } };
+    struct error err;
+
+    await_laid_down(place);
+    stop(place);
+    assert_true(journal_origin(place->platform, 0, place->tenant, origin));
+    harness_must(audit_dir_open(&files, place->directory, origin, &err), &err);
+    keep(place, place->tenant_ref, 90, false);
+    harness_pass(91 * DAY_MS);
+    harness_run(&place->harness, start_again, place);
+    harness_must(loop_reader(place->harness.loop, &pass.reader, &err), &err);
+    pass.pruner = pruner_new(place->harness.loop, 1);
+    pass.log.vouched = ask(place, place->tenant).size;
+    make_pass(&pass); /* gives the order */
+    pass.log.vouched = pass.log.platform_vouched = 1 << 20;
+    for (uint64_t pruned = 512; pruned <= 1024; pruned += 512) {
+        for (int i = 0; ask(place, place->tenant).keep.pruned < pruned; i++) {
+            assert_true(i < WAIT_MS / 10);
+            make_pass(&pass);
+            (void)usleep(10000);
+        }
+        /* The same pass goes on, and the job ended meanwhile. */
+        harness_must(
+            pruner_step(pass.pruner, pass.reader, &pass.log, &err), &err);
+        assert_int_equal(ask(place, place->tenant).keep.pruned, pruned);
+    }
+    pruner_free(pass.pruner);
+    store_reader_close(pass.reader);
+    audit_dir_close(&files);
+}
+
+/* --- killed --- */
+
+/* Ends the process once the pruning has gone on, just then or a moment later:
+ * before, while, or after that is written. */
+static void
+prune_until_killed(struct place *place, long after_us)
+{
+    struct asked seen, now;
+
+    harness_start(&place->harness);
+    seen = now = ask(place, place->tenant);
+    start_outbox(place);
+    for (int i = 0; i < WAIT_MS && now.keep.ordered == seen.keep.ordered &&
+                    now.keep.pruned == seen.keep.pruned;
+         i++) {
+        (void)usleep(1000);
+        now = ask(place, place->tenant);
+    }
+    (void)usleep((unsigned)after_us);
+    (void)kill(getpid(), SIGKILL);
+}
+
+static void
+kill_while_pruning(struct place *place, long after_us)
+{
+    pid_t child = fork();
+    int status;
+
+    assert_true(child >= 0);
+    if (child == 0) {
+        prune_until_killed(place, after_us);
+        _exit(1);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+}
+
+/* Gives the order, and each step: none is lost, and none is half done. */
+static void
+killed_at_any_step_it_goes_on_and_all_verifies(void **state)
+{
+    struct place *place = *state;
+    struct asked asked = { 0 };
+    unsigned kills = 0;
+
+    await_laid_down(place);
+    stop(place);
+    keep(place, place->tenant_ref, 90, false);
+    pass(place, 91);
+    while (asked.keep.pruned < (uint64_t)OLD_BUNDLES * 256) {
+        assert_true(kills < 60);
+        loop_close(place->harness.loop);
+        kill_while_pruning(place, kills++ % 4 * 3000);
+        harness_start(&place->harness);
+        asked = ask(place, place->tenant);
+        assert_int_equal(asked.keep.pruned % 512, 0);
+        assert_int_equal(count_rows(place, place->tenant),
+                         asked.size - asked.keep.pruned);
+        /* put_tenant wrote no record: told while the log is whole */
+        assert_int_equal(check(place), asked.keep.pruned == 0 ? 1 : 0);
+        (void)verify(place);
+    }
+    assert_true(kills >= 3);
+    start_outbox(place);
+    await_files(place, place->tenant, OLD_BUNDLES);
+    stop(place);
+    assert_int_equal(verify(place).count.pruned, OLD_BUNDLES * 256);
+    assert_int_equal(check(place), 0);
+}
+
 int
 main(void)
 {
@@ -503,6 +655,8 @@ main(void)
         PLACE(files_are_laid_down_anew_from_what_is_left),
         PLACE(without_the_signers_word_nothing_goes),
         PLACE(what_store_and_files_differ_in_is_not_pruned),
+        PLACE(a_pass_does_nothing_on_what_it_knew_before),
+        PLACE(killed_at_any_step_it_goes_on_and_all_verifies),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

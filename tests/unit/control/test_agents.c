@@ -6,10 +6,14 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "control/agents.h"
+#include "control/intent.h"
+#include "control/tick.h"
 #include "core/alarm.h"
+#include "core/object.h"
 #include "core/usage.h"
 #include "engine/sync.h"
 #include "identity/token.h"
+#include "store/row.h"
 
 /* A control plane with one enrolled node, spoken to as an agent would. */
 
@@ -689,6 +693,53 @@ what_an_agent_reports_is_in_the_world_when_it_is_answered(void **state)
     assert_int_equal(look.value, INSTANCE_RUNNING);
 }
 
+static int
+count_resumes(void *context, const struct value *values, struct error *err)
+{
+    const char *verb = row_text(KIND_EVENT, values, "verb");
+
+    (void)err;
+    *(size_t *)context += strcmp(verb, INTENT_VERB_RESUME) == 0;
+    return 0;
+}
+
+static size_t
+resumes(struct plane *plane)
+{
+    struct store_reader *reader;
+    char platform[ID_TEXT_MAX];
+    struct error err;
+    size_t count = 0;
+
+    object_id_text(loop_world(plane->harness.loop),
+                   world_platform_ref(loop_world(plane->harness.loop)),
+                   platform);
+    harness_must(loop_reader(plane->harness.loop, &reader, &err), &err);
+    harness_must(store_events(reader, platform, 0, 0, count_resumes, &count,
+                              &err),
+                 &err);
+    store_reader_close(reader);
+    return count;
+}
+
+static void
+a_report_ends_what_was_under_way_at_the_start(void **state)
+{
+    struct plane *plane = *state;
+    struct report report = { .instances_known = true };
+    struct look look;
+    struct error err;
+
+    harness_run(&plane->harness, assign, &look);
+    restart(plane);
+    harness_must(tick_record_start(plane->harness.loop, &err), &err);
+    assert_int_equal(resumes(plane), 1);
+    assert_int_equal(sync_now(plane, &report, "", NULL, NULL), 200);
+    assert_int_equal(resumes(plane), 2);
+    assert_int_equal(sync_now(plane, &report, "", NULL, NULL), 200);
+    assert_int_equal(resumes(plane), 2);
+}
+
 static void
 a_fact_that_is_not_believed_raises_an_alarm_in_the_world(void **state)
 {
@@ -832,6 +883,7 @@ main(void)
         TEST(a_node_that_is_enrolled_anew_leaves_its_old_key_worthless),
         TEST(a_replayed_message_is_refused),
         TEST(a_replay_is_refused_also_after_a_restart),
+        TEST(a_report_ends_what_was_under_way_at_the_start),
         TEST(a_forged_signature_or_epoch_is_refused),
         TEST(a_body_that_was_changed_on_the_way_is_refused),
         TEST(a_new_boot_is_taken_only_after_its_challenge),

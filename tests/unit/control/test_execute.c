@@ -3,6 +3,7 @@
 
 #include "control/describe.h"
 #include "control/fold.h"
+#include "control/intent.h"
 #include "control/journal.h"
 #include "control/tick.h"
 #include "core/merkle.h"
@@ -92,7 +93,7 @@ actor_of(const struct side *side)
 /* --- reading a log --- */
 
 struct line {
-    char verb[64], object[ID_TEXT_MAX], actor[ID_TEXT_MAX], reason[64];
+    char verb[64], object[ID_TEXT_MAX], actor[ID_TEXT_MAX], reason[128];
     char parent[ID_TEXT_MAX];
     bool allow;
     enum record_outcome outcome;
@@ -711,6 +712,165 @@ test_intent_left_open_is_unknown_after_a_restart(void **state)
 }
 
 static void
+note_question(struct loop *loop, struct arena *arena, void *data)
+{
+    const struct estate *estate = data;
+
+    (void)arena;
+    intent_note(loop, estate->red.tenant, "session.create", "rq-1",
+                "redeeming a code at identityprovider corp");
+    intent_note(loop, estate->red.tenant, "session.create", "rq-2",
+                "redeeming a code at identityprovider corp");
+}
+
+static void
+end_question(struct loop *loop, struct arena *arena, void *data)
+{
+    (void)arena;
+    (void)data;
+    intent_end(loop, "rq-1");
+    intent_end(loop, "rq-1"); /* once more is nothing */
+}
+
+/* What strangers can make begin has no record while it goes on. */
+static void
+test_question_left_open_is_told_after_a_restart(void **state)
+{
+    struct estate estate;
+    struct log_view *view;
+    struct error err;
+
+    (void)state;
+    open_estate(&estate);
+    harness_run(&estate.harness, note_question, &estate);
+    harness_run(&estate.harness, end_question, NULL);
+    view = view_log(&estate, estate.red.tenant_id);
+    assert_int_equal(view->count, 0);
+    free(view);
+    for (int i = 0; i < 2; i++) {
+        harness_restart(&estate.harness);
+        harness_must(tick_record_start(estate.harness.loop, &err), &err);
+    }
+    view = view_log(&estate, estate.red.tenant_id);
+    assert_int_equal(view->count, 1);
+    assert_string_equal(view->lines[0].verb, "session.create");
+    assert_int_equal(view->lines[0].outcome, RECORD_UNKNOWN);
+    assert_string_equal(view->lines[0].parent, "");
+    free(view);
+    harness_close(&estate.harness);
+}
+
+struct site {
+    const struct estate *estate;
+    struct ref node;
+    bool lost;
+};
+
+/* One to start, one to stop, one to give back, one that just runs, and a card
+ * that waits for its scrub. */
+static void
+put_site(struct loop *loop, struct arena *arena, void *data)
+{
+    static const struct {
+        int state, want;
+    } instances[] = {
+        { INSTANCE_ASSIGNED, WANT_RUN }, { INSTANCE_RUNNING, WANT_STOP },
+        { INSTANCE_EXITED, WANT_STOP },  { INSTANCE_RUNNING, WANT_RUN },
+        { INSTANCE_RELEASED, WANT_RUN },
+    };
+    struct site *site = data;
+    struct changes *changes = loop_changes(loop, arena);
+    struct pool *pool = change_create(
+        changes, KIND_POOL, world_platform_ref(loop_world(loop)), "site");
+    struct node *node =
+        change_create(changes, KIND_NODE, pool->object.self, "n1");
+    struct card *card =
+        change_create(changes, KIND_CARD, node->object.self, "card0");
+    struct project *project = change_create(
+        changes, KIND_PROJECT, site->estate->red.tenant, "site");
+    struct workload *workload = change_create(
+        changes, KIND_WORKLOAD, project->object.self, "w");
+
+    card->cut_ms = changes->context.now_ms;
+    card->handover = HANDOVER_PENDING;
+    workload->state = WORKLOAD_RUNNING;
+    for (size_t i = 0; i < sizeof(instances) / sizeof(*instances); i++) {
+        struct instance *instance = change_create(
+            changes, KIND_INSTANCE, workload->object.self, "");
+
+        instance->number = (int64_t)i;
+        instance->node = node->object.self;
+        instance->project = project->object.self;
+        instance->pool = pool->object.self;
+        instance->state = instances[i].state;
+        instance->want = instances[i].want;
+    }
+    loop_apply(loop, changes);
+    site->node = node->object.self;
+}
+
+static void
+hear_or_lose(struct loop *loop, struct arena *arena, void *data)
+{
+    const struct site *site = data;
+    struct changes *changes = loop_changes(loop, arena);
+
+    intents_drop_lost(loop, arena); /* it is not lost */
+    if (!site->lost) {
+        intents_heard(loop, arena, site->node);
+        intents_heard(loop, arena, site->node); /* once is enough */
+        return;
+    }
+    ((struct node *)change_update(changes, site->node))->state = NODE_LOST;
+    loop_apply(loop, changes);
+    intents_drop_lost(loop, arena);
+    intents_drop_lost(loop, arena);
+}
+
+/* A stop, at whatever moment, leaves nothing open that nobody hears of. */
+static void
+test_what_nodes_were_at_is_told_from_the_start_to_their_word(void **state)
+{
+    (void)state;
+    for (int lost = 0; lost < 2; lost++) {
+        struct estate estate;
+        struct site site = { .estate = &estate, .lost = lost == 1 };
+        char platform[ID_TEXT_MAX];
+        struct log_view *view;
+        struct error err;
+        size_t end;
+
+        open_estate(&estate);
+        harness_run(&estate.harness, platform_id, platform);
+        harness_run(&estate.harness, put_site, &site);
+        for (int i = 0; i < 2; i++) {
+            harness_restart(&estate.harness);
+            harness_must(tick_record_start(estate.harness.loop, &err), &err);
+        }
+        view = view_log(&estate, platform);
+        end = view->count;
+        /* start, its intent; start, the intent's end, another one */
+        assert_int_equal(view->lines[end - 4].outcome, RECORD_PENDING);
+        assert_string_equal(view->lines[end - 2].verb, "node.resume");
+        assert_int_equal(view->lines[end - 2].outcome, RECORD_UNKNOWN);
+        assert_string_equal(view->lines[end - 1].verb, "node.resume");
+        assert_int_equal(view->lines[end - 1].outcome, RECORD_PENDING);
+        assert_string_equal(view->lines[end - 1].reason,
+                            "under way when the platform started: to start "
+                            "1, to stop 1, to give back 1, cards to scrub 1");
+        free(view);
+        harness_run(&estate.harness, hear_or_lose, &site);
+        view = view_log(&estate, platform);
+        assert_int_equal(view->count, end + 1);
+        assert_string_equal(view->lines[end].verb, "node.resume");
+        assert_int_equal(view->lines[end].outcome,
+                         lost == 1 ? RECORD_UNKNOWN : RECORD_SUCCESS);
+        free(view);
+        harness_close(&estate.harness);
+    }
+}
+
+static void
 test_unknown_callers_are_counted_in_one_record(void **state)
 {
     struct estate estate;
@@ -745,6 +905,9 @@ main(void)
         cmocka_unit_test(test_deletion_is_in_its_tenants_log_with_who_did_it),
         cmocka_unit_test(test_effect_has_an_intent_and_then_an_outcome),
         cmocka_unit_test(test_intent_left_open_is_unknown_after_a_restart),
+        cmocka_unit_test(test_question_left_open_is_told_after_a_restart),
+        cmocka_unit_test(
+            test_what_nodes_were_at_is_told_from_the_start_to_their_word),
         cmocka_unit_test(test_dry_run_changes_and_records_nothing),
         cmocka_unit_test(test_refusal_by_a_rule_is_recorded),
         cmocka_unit_test(test_attempt_across_tenants_stays_in_the_askers_log),

@@ -189,12 +189,78 @@ what_a_tenant_has_is_dead_while_it_is_suspended_and_alive_after(void **state)
     assert_true(people_can(&p, &bot, VERB_PROJECT_GET, p.alpha));
 }
 
+static int
+drain_one(const struct actor *actor, struct ref node, enum drain_policy policy)
+{
+    struct changes *changes = people_begin(&p);
+    struct granted granted;
+    int result = access_decide(p.world, actor, VERB_INSTANCE_RELEASE, node,
+                               p.now_ms, &granted, &err);
+
+    if (result == 0)
+        result = drain_machine(&granted, changes, node, policy, "fans fail",
+                               &err);
+    if (result == 0)
+        world_apply(p.world, changes);
+    return result;
+}
+
+/* What may be stopped first, then all, each once; nothing by finish. */
+static void
+a_node_is_drained_by_its_policy(void **state)
+{
+    struct actor ops = people_login(&p, p.ops);
+    struct ref node, soft, hard;
+    struct changes *changes;
+
+    (void)state;
+    add_cards(2);
+    node = world_first(p.world, KIND_NODE);
+    soft = put_work(p.beta, "soft", WORKLOAD_RUNNING);
+    hard = put_work(p.beta, "hard", WORKLOAD_RUNNING);
+    changes = people_begin(&p);
+    ((struct workload *)change_update(changes, soft))->preemptible = true;
+    world_apply(p.world, changes);
+    assert_int_equal(drain_one(&ops, node, DRAIN_FINISH), 0);
+    assert_int_equal(world_node(p.world, node)->state, NODE_DRAINING);
+    assert_int_equal(state_of(soft), WORKLOAD_RUNNING);
+    assert_int_equal(drain_one(&ops, node, DRAIN_PREEMPT), 0);
+    assert_int_equal(state_of(soft), WORKLOAD_PREEMPTING);
+    assert_non_null(strstr(world_workload(p.world, soft)->proof->bytes,
+                           "fans fail"));
+    assert_int_equal(state_of(hard), WORKLOAD_RUNNING);
+    assert_int_equal(drain_one(&ops, node, DRAIN_MOVE), 0);
+    assert_int_equal(state_of(hard), WORKLOAD_PREEMPTING);
+    assert_int_equal(world_workload(p.world, soft)->preemptions, 1);
+}
+
+static void
+what_cannot_be_told_to_go_is_not_drained(void **state)
+{
+    struct actor ops = people_login(&p, p.ops);
+    struct ref node;
+    struct changes *changes;
+
+    (void)state;
+    add_cards(1);
+    node = world_first(p.world, KIND_NODE);
+    changes = people_begin(&p);
+    ((struct node *)change_update(changes, node))->state = NODE_LOST;
+    world_apply(p.world, changes);
+    assert_int_equal(drain_one(&ops, node, DRAIN_PREEMPT), -1);
+    assert_int_equal(err.code, ERROR_CONFLICT);
+    assert_non_null(strstr(err.text, "is lost"));
+    assert_non_null(strstr(err.help, "bulkhead fence node"));
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
         CASE(a_project_is_deleted_when_its_work_was_drained),
         CASE(a_drain_goes_on_where_it_ended),
+        CASE(a_node_is_drained_by_its_policy),
+        CASE(what_cannot_be_told_to_go_is_not_drained),
         CASE(work_of_what_is_suspended_runs_on_or_is_drained_by_policy),
         CASE(what_a_tenant_has_is_dead_while_it_is_suspended_and_alive_after),
     };

@@ -413,6 +413,136 @@ a_reservation_counts_without_nodes_in_maintenance(void **state)
     scene_teardown(&s.scene);
 }
 
+/* Nobody knows how long work without a longest run is there.  It starts where
+ * the window is a day (and its grace and release) away, or as far as the
+ * platform says. */
+static void
+work_without_a_longest_run_starts_far_ahead_of_a_window(void **state)
+{
+    struct stage s;
+    struct ref early, late, sooner;
+
+    (void)state;
+    setup(&s);
+    (void)plan(&s, s.pool, (struct plan){ .in_ms = 24 * HOUR + TAIL,
+                                          .length_ms = HOUR });
+    early = scene_submit(&s.scene, job(&s, s.one, 0));
+    scene_run(&s.scene);
+    assert_int_equal(scene_state(&s.scene, early), WORKLOAD_ASSIGNED);
+    scene_wait(&s.scene, 1);
+    late = scene_submit(&s.scene, job(&s, s.one, 0));
+    scene_run(&s.scene);
+    assert_int_equal(scene_state(&s.scene, late), WORKLOAD_QUEUED);
+    assert_int_equal(scene_workload(&s.scene, late)->reason,
+                     REASON_MAINTENANCE);
+    {
+        scene_edit(&s.scene, changes, platform, s.scene.platform);
+
+        platform->maintenance_horizon_ms = HOUR;
+        scene_apply(&s.scene, changes);
+    }
+    sooner = scene_submit(&s.scene, job(&s, s.one, 0));
+    scene_run(&s.scene);
+    assert_int_equal(scene_state(&s.scene, sooner), WORKLOAD_ASSIGNED);
+    scene_teardown(&s.scene);
+}
+
+static const char *
+told(const struct stage *s, struct ref work)
+{
+    world_each_child(s->scene.world, KIND_ALARM, work, ref) {
+        const struct alarm *alarm = world_alarm(s->scene.world, ref);
+
+        if (alarm->cleared_ms == 0 &&
+            strcmp(alarm->code, MAINTENANCE_TOLD) == 0)
+            return alarm->text;
+    }
+    return "";
+}
+
+/* A day ahead, each by what becomes of it; what ends before is not bothered,
+ * and nothing stands when the window is over. */
+static void
+owners_of_work_there_are_told_in_time(void **state)
+{
+    struct stage s;
+    struct job steady;
+    struct ref open, fixed, ends;
+
+    (void)state;
+    setup(&s);
+    open = scene_running(&s.scene, job(&s, s.one, 0));
+    steady = job(&s, s.one, 0);
+    steady.fixed = true;
+    fixed = scene_running(&s.scene, steady);
+    ends = scene_running(&s.scene, job(&s, s.one, 20 * HOUR));
+    (void)plan(&s, s.pool, (struct plan){ .in_ms = 25 * HOUR,
+                                          .length_ms = HOUR });
+    scene_run(&s.scene);
+    assert_string_equal(told(&s, open), "");
+    scene_wait(&s.scene, HOUR);
+    scene_run(&s.scene);
+    assert_non_null(strstr(told(&s, open), "gets notice and grace in time"));
+    assert_non_null(strstr(told(&s, fixed), "may not be preempted"));
+    assert_string_equal(told(&s, ends), "");
+    scene_finish(&s.scene, ends, 0);
+    scene_wait(&s.scene, 24 * HOUR);
+    scene_run(&s.scene);
+    scene_exit(&s.scene, open, 75);
+    scene_release(&s.scene, open);
+    scene_wait(&s.scene, HOUR);
+    scene_run(&s.scene);
+    assert_string_equal(told(&s, open), "");
+    assert_string_equal(told(&s, fixed), "");
+    scene_teardown(&s.scene);
+}
+
+/* The digests differ exactly when a driver or firmware does. */
+static void
+drivers_and_firmware_are_noted_before_and_after(void **state)
+{
+    struct stage s;
+    struct ref window;
+    struct ref at_card;
+    char digest[65];
+    const char *before, *after;
+
+    (void)state;
+    setup(&s);
+    at_card = world_first_child(s.scene.world, KIND_CARD, s.n1);
+    {
+        scene_edit(&s.scene, changes, card, at_card);
+
+        (void)snprintf(card->firmware, sizeof(card->firmware),
+                       "96.00.74");
+        scene_apply(&s.scene, changes);
+    }
+    window = plan(&s, s.n1, (struct plan){ .in_ms = HOUR,
+                                           .length_ms = HOUR });
+    scene_wait(&s.scene, HOUR);
+    scene_run(&s.scene);
+    assert_int_equal(at(&s, window)->state, MAINTENANCE_OPEN);
+    before = at(&s, window)->firmware_before->bytes;
+    assert_non_null(strstr(before, "96.00.74"));
+    assert_null(at(&s, window)->firmware_after);
+    (void)snprintf(digest, sizeof(digest), "%.64s",
+                   strstr(before, "\"digest\":\"") + 10);
+    {
+        scene_edit(&s.scene, changes, card, at_card);
+
+        (void)snprintf(card->firmware, sizeof(card->firmware),
+                       "96.00.99");
+        scene_apply(&s.scene, changes);
+    }
+    scene_wait(&s.scene, HOUR);
+    scene_run(&s.scene);
+    after = at(&s, window)->firmware_after->bytes;
+    assert_non_null(strstr(after, "96.00.99"));
+    assert_null(strstr(after, digest));
+    assert_non_null(strstr(at(&s, window)->firmware_before->bytes, digest));
+    scene_teardown(&s.scene);
+}
+
 int
 main(void)
 {
@@ -427,6 +557,9 @@ main(void)
         cmocka_unit_test(booked_starts_keep_clear_of_it),
         cmocka_unit_test(it_leaves_the_cards_that_are_reserved),
         cmocka_unit_test(a_reservation_counts_without_nodes_in_maintenance),
+        cmocka_unit_test(work_without_a_longest_run_starts_far_ahead_of_a_window),
+        cmocka_unit_test(owners_of_work_there_are_told_in_time),
+        cmocka_unit_test(drivers_and_firmware_are_noted_before_and_after),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

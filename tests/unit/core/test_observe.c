@@ -117,9 +117,11 @@ scene_close(void **state)
     return 0;
 }
 
-/* A second later the node says it; returns the number of refused facts. */
+/* A second later the node says just that; returns the number of refused
+ * facts. */
 static size_t
-say(struct scene *scene, struct ref node, const struct report *report)
+say_as_it_is(struct scene *scene, struct ref node,
+             const struct report *report)
 {
     struct changes *changes;
     size_t refused;
@@ -129,6 +131,16 @@ say(struct scene *scene, struct ref node, const struct report *report)
     refused = observe_report(changes, node, report);
     world_apply(scene->world, changes);
     return refused;
+}
+
+/* The same of an agent that has read what there is. */
+static size_t
+say(struct scene *scene, struct ref node, const struct report *report)
+{
+    struct report ready = *report;
+
+    ready.ready = true;
+    return say_as_it_is(scene, node, &ready);
 }
 
 static struct report_instance
@@ -516,6 +528,15 @@ a_scrub_of_another_nodes_card_is_refused(void **state)
     assert_int_equal(the_card(scene)->handover, HANDOVER_PENDING);
 }
 
+static const char *
+alarm_text(const struct scene *scene, struct ref about, const char *code)
+{
+    world_each_child(scene->world, KIND_ALARM, about, ref)
+        if (strcmp(world_alarm(scene->world, ref)->code, code) == 0)
+            return world_alarm(scene->world, ref)->text;
+    return "";
+}
+
 static void
 a_foreign_process_makes_the_card_not_free_until_it_is_gone(void **state)
 {
@@ -524,9 +545,24 @@ a_foreign_process_makes_the_card_not_free_until_it_is_gone(void **state)
 
     card.foreign = 2;
     card.foreign_name = "miner";
+    card.foreign_pid = 4711;
+    card.foreign_uid = 1000;
     (void)say_cards(scene, scene->node, &card, 1);
     assert_true(the_card(scene)->foreign);
     assert_true(stands(scene, scene->card, "card.foreign"));
+    assert_string_equal(alarm_text(scene, scene->card, "card.foreign"),
+                        "2 processes that the platform did not start are on "
+                        "the card, the first is pid 4711 \"miner\" of uid "
+                        "1000");
+    /* The next of them is named when the first is gone. */
+    card.foreign = 1;
+    card.foreign_pid = 4712;
+    card.foreign_uid = -1;
+    (void)say_cards(scene, scene->node, &card, 1);
+    assert_string_equal(alarm_text(scene, scene->card, "card.foreign"),
+                        "1 processes that the platform did not start are on "
+                        "the card, the first is pid 4712 \"miner\" of an "
+                        "unknown user");
     card.foreign = 0;
     (void)say_cards(scene, scene->node, &card, 1);
     assert_false(the_card(scene)->foreign);
@@ -719,7 +755,7 @@ a_cordoned_node_comes_back_cordoned(void **state)
 {
     struct scene *scene = *state;
     struct changes *changes = begin(scene);
-    struct report nothing = { 0 };
+    struct report nothing = { .instances_known = true };
 
     ((struct node *)change_update(changes, scene->node))->state =
         NODE_CORDONED;
@@ -730,6 +766,32 @@ a_cordoned_node_comes_back_cordoned(void **state)
     (void)say(scene, scene->node, &nothing);
     assert_int_equal(world_node(scene->world, scene->node)->state,
                      NODE_CORDONED);
+}
+
+/* [N26] What a node has is read after its start: until its agent says so it is
+ * as lost as before, whatever else it says. */
+static void
+a_node_is_back_when_its_agent_knows_what_it_has(void **state)
+{
+    struct scene *scene = *state;
+    struct changes *changes = begin(scene);
+    struct report report = { 0 };
+
+    observe_lost(changes, scene->node);
+    world_apply(scene->world, changes);
+    (void)say_as_it_is(scene, scene->node, &report);
+    assert_int_equal(world_node(scene->world, scene->node)->state, NODE_LOST);
+    report.instances_known = true;
+    (void)say_as_it_is(scene, scene->node, &report);
+    assert_int_equal(world_node(scene->world, scene->node)->state, NODE_LOST);
+    report.instances_known = false;
+    report.ready = true;
+    (void)say_as_it_is(scene, scene->node, &report);
+    assert_int_equal(world_node(scene->world, scene->node)->state, NODE_LOST);
+    report.instances_known = true;
+    (void)say_as_it_is(scene, scene->node, &report);
+    assert_int_equal(world_node(scene->world, scene->node)->state,
+                     NODE_SCHEDULABLE);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, scene_open, scene_close)
@@ -769,6 +831,7 @@ main(void)
         TEST(the_same_report_twice_changes_nothing_the_second_time),
         TEST(a_lost_instance_that_is_alive_is_running_again),
         TEST(a_cordoned_node_comes_back_cordoned),
+        TEST(a_node_is_back_when_its_agent_knows_what_it_has),
     };
 
     return cmocka_run_group_tests_name("observe", tests, NULL, NULL);

@@ -21,7 +21,8 @@ static const struct report_card card = {
     .memory_mib = 81559,   .compute_units = 132,
     .numa = -1,            .health = REPORT_DEGRADED,
     .health_reason = "hot", .foreign = 1,
-    .foreign_name = "miner",
+    .foreign_name = "miner", .foreign_pid = 4711,
+    .foreign_uid = -1,
 };
 static const struct report_inventory inventory = {
     true, 8000, 16384, "{\"kernel\":\"6.1\"}", "{\"cores\":4}", &card, 1, NULL, 0
@@ -52,7 +53,7 @@ full(void)
         .known = "abc",
         .wait_ms = 10000,
         .challenge = "c0ffee",
-        .report = { &inventory, true, &instance, 1, &release, 1, &scrub, 1,
+        .report = { &inventory, true, true, &instance, 1, &release, 1, &scrub, 1,
                     &volume, 1, &piece, 1, &look, 1 },
     };
 }
@@ -70,6 +71,9 @@ everything_is_read_as_it_was_written(void **state)
     assert_int_equal(sync_parse(arena, bytes.bytes, bytes.size, &out, &err),
                      0);
     assert_int_equal(out.wait_ms, 10000);
+    assert_true(out.report.ready);
+    assert_int_equal(out.report.inventory->cards[0].foreign_pid, 4711);
+    assert_int_equal(out.report.inventory->cards[0].foreign_uid, -1);
     assert_int_equal(out.report.inventory->cards[0].health, REPORT_DEGRADED);
     assert_int_equal(out.report.instances[0].exit_code, 137);
     assert_true(out.report.instances[0].oom);
