@@ -68,7 +68,8 @@ ALL_LDFLAGS = $(CFLAGS_$(BUILD)) $(LDFLAGS_$(BUILD)) $(LDFLAGS)
 # outermost first (tools/layers.txt says who may include whom).
 LAYERS := cli api control agent runner trace identity engine store accel core base
 LIBS_LINK := -lmicrohttpd -lsqlite3 -lcurl -ljansson -lsodium -lcrypto -loath -lqrencode \
-             -lseccomp -lyaml -lz -lm -lpthread -ldl
+             -lseccomp -lyaml -lz -lm -lpthread -ldl \
+             -Wl,--push-state,--as-needed -lhwloc -Wl,--pop-state
 LIBS   := $(foreach l,$(LAYERS),$(if $(wildcard src/$(l)/*.c),$(OUT)/lib$(l).a))
 PROGRAMS := $(patsubst src/%.c,$(OUT)/%,$(wildcard src/*.c))
 # What takes longest begins first.

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "accel/accel.h"
 
+#include "accel/feature.h"
+
 #include <string.h>
 
 static const struct accel_ops *const backends[] = { &accel_sim_ops,
@@ -91,7 +93,10 @@ accel_describe(struct accel *accel, const char *uuid,
 {
     if (accel->ops->describe == NULL)
         return missing(accel, "describe a card", err);
-    return accel->ops->describe(accel, uuid, card_out, err);
+    if (accel->ops->describe(accel, uuid, card_out, err) != 0)
+        return -1;
+    feature_list(card_out);
+    return 0;
 }
 
 int

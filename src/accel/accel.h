@@ -80,6 +80,9 @@ struct accel_card {
     char firmware[ACCEL_ID_MAX + 1];
     char arch[32];   /* ampere, sm_80; gfx90a; "": not known */
     char domain[ACCEL_ID_MAX + 1]; /* "CLUSTER/CLIQUE" of a fabric, "": none */
+    char runtime[32]; /* newest that its driver serves: "CUDA 12.8" */
+    char features[128]; /* accel/feature.h; accel_describe fills it */
+    char bus[24]; /* PCIe switch that it is behind; "": not known here */
     int64_t memory_mib;
     int32_t compute_units; /* SMs, CUs, Xe cores, AI cores */
     int32_t numa;          /* -1: not known */
@@ -192,6 +195,7 @@ struct accel_survey {
 };
 
 struct accel;
+struct topology; /* accel/topology.h */
 
 struct accel_ops {
     const char *name; /* sim, nvml, rocm, zes, dcmi; vendor: all of these */
@@ -203,6 +207,8 @@ struct accel_ops {
     void (*close)(struct accel *accel);
     /* Text of the node: its name when the backend knows one, else "". */
     const char *(*node_name)(const struct accel *accel);
+    /* Of the machine, where the backend describes it; NULL: look at it. */
+    const struct topology *(*topology)(const struct accel *accel);
     int (*survey)(struct accel *accel, struct accel_survey *out,
                   struct error *err);
     /* UUIDs of all cards; *count_out at most ACCEL_CARDS_MAX. */

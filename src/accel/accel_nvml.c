@@ -347,6 +347,18 @@ describe_arch(struct nvml *nvml, const struct nvml_card *card,
                        name[0] != '\0' ? " " : "", major_number, minor_number);
 }
 
+/* The newest CUDA that the driver serves. */
+static void
+describe_runtime(struct nvml *nvml, char runtime[32])
+{
+    int cuda = 0;
+
+    if (NVML_CALL(nvml, nvmlSystemGetCudaDriverVersion_v2, &cuda) ==
+        NVML_SUCCESS)
+        (void)snprintf(runtime, 32, "CUDA %d.%d", cuda / 1000,
+                       cuda % 1000 / 10);
+}
+
 static void
 describe_texts(struct nvml *nvml, const struct nvml_card *card,
                struct accel_card *out)
@@ -438,6 +450,7 @@ describe(struct accel *accel, const char *uuid, struct accel_card *card_out,
     out.memory_mib = memory_of(nvml, card);
     describe_texts(nvml, card, &out);
     describe_arch(nvml, card, &out);
+    describe_runtime(nvml, out.runtime);
     out.compute_units = units_of(nvml, card);
     out.numa = numa_of(nvml, card);
     nvml_fabric(nvml, card, &out, NULL);
@@ -457,17 +470,13 @@ survey(struct accel *accel, struct accel_survey *out, struct error *err)
     struct nvml_confidential state = { 0 };
     struct nvml_branch branch = { .version = NVML_WORD(struct nvml_branch, 1) };
     unsigned excluded = 0;
-    int cuda = 0;
 
     nvml->accel = accel;
     (void)err;
     (void)snprintf(out->driver, sizeof(out->driver), "%s", nvml->driver);
     (void)NVML_CALL(nvml, nvmlSystemGetNVMLVersion, out->library,
                     (unsigned)sizeof(out->library));
-    if (NVML_CALL(nvml, nvmlSystemGetCudaDriverVersion_v2, &cuda) ==
-        NVML_SUCCESS)
-        (void)snprintf(out->runtime, sizeof(out->runtime), "CUDA %d.%d",
-                       cuda / 1000, cuda % 1000 / 10);
+    describe_runtime(nvml, out->runtime);
     if (NVML_CALL(nvml, nvmlSystemGetDriverBranch, &branch,
                   (unsigned)sizeof(branch.branch)) == NVML_SUCCESS)
         (void)snprintf(out->branch, sizeof(out->branch), "%.63s",

@@ -18,6 +18,7 @@
 #include "accel/accel_place.h"
 #include "accel/accel_sim_private.h"
 #include "accel/scan.h"
+#include "accel/topology.h"
 #include "base/buffer.h"
 #include "base/clock.h"
 #include "base/file.h"
@@ -28,11 +29,12 @@
 
 static const char *const estate_keys[] = { "simulated", "node",
                                            "memory_file_mib", "cards",
-                                           "events", NULL };
+                                           "events", "topology", NULL };
 static const char *const card_keys[] = {
     "uuid",   "vendor", "model",         "memory_mib", "compute_units",
     "pci",    "numa",   "island",        "driver",     "health",
-    "device", "links",  "health_reason", NULL
+    "device", "links",  "health_reason", "arch",        "runtime",
+    "features", "bus",  NULL
 };
 static const char *const device_keys[] = { "major", "minor", NULL };
 static const char *const link_keys[] = { "uuid", "kind", "lanes", NULL };
@@ -158,6 +160,14 @@ read_card(const json_t *object, struct sim_card *out, struct error *err)
             0 ||
         read_text(object, "driver", true, card->driver, sizeof(card->driver),
                   err) != 0 ||
+        read_text(object, "arch", false, card->arch, sizeof(card->arch),
+                  err) != 0 ||
+        read_text(object, "runtime", false, card->runtime,
+                  sizeof(card->runtime), err) != 0 ||
+        read_text(object, "features", false, card->features,
+                  sizeof(card->features), err) != 0 ||
+        read_text(object, "bus", false, card->bus, sizeof(card->bus), err) !=
+            0 ||
         json_int(object, "memory_mib", true, 1, 1 << 30, &card->memory_mib,
                  err) != 0 ||
         read_int32(object, "compute_units", true, 1, &card->compute_units,
@@ -291,6 +301,7 @@ sim_close(struct accel *accel)
     if (sim == NULL)
         return;
     (void)pthread_mutex_destroy(&sim->looking);
+    topology_free(sim->topology);
     free(sim->events);
     free(sim->source);
     free(sim->state_dir);
@@ -322,6 +333,9 @@ sim_open(struct accel *accel, const char *source, const char *state_dir,
     sim->state_dir = memory_strdup(state_dir);
     sim->count = json_array_size(list);
     if (fill(sim, estate, list, err) != 0 ||
+        (json_object_get(estate, "topology") != NULL &&
+         topology_describe(json_object_get(estate, "topology"),
+                           &sim->topology, err) != 0) ||
         sim_script_open(accel, json_object_get(estate, "events"), err) != 0 ||
         make_room(sim, err) != 0)
         goto fail;
@@ -340,6 +354,14 @@ sim_node_name(const struct accel *accel)
     const struct sim *sim = accel->state;
 
     return sim->node;
+}
+
+static const struct topology *
+sim_topology(const struct accel *accel)
+{
+    const struct sim *sim = accel->state;
+
+    return sim->topology;
 }
 
 static int
@@ -674,6 +696,7 @@ const struct accel_ops accel_sim_ops = {
     .open = sim_open,
     .close = sim_close,
     .node_name = sim_node_name,
+    .topology = sim_topology,
     .list = sim_list,
     .describe = sim_describe,
     .health = sim_health,

@@ -38,6 +38,7 @@ struct sim {
     int64_t file_mib;
     int64_t opened_ms;
     pthread_mutex_t looking; /* for who has the cards */
+    struct topology *topology; /* NULL: not described */
     size_t event_count, told;
     struct sim_event *events; /* in the order of time */
     size_t count;

@@ -81,6 +81,9 @@ answer_node(struct node *node, const struct runner_request *request,
         (json_int_t)policy->volume_mib_max, "image_mib",
         (json_int_t)policy->image_mib_max, "log_mib",
         (json_int_t)policy->log_mib_max);
+    if (node->topology != NULL)
+        (void)json_object_set_new(*out, "topology",
+                                  topology_json(node->topology));
     images = image_names(&node->images);
     if (images != NULL)
         (void)json_object_set_new(*out, "images", images);

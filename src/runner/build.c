@@ -490,6 +490,9 @@ env_of(struct node *node, const struct instance *instance)
                          start->checkpoint_dir != NULL ? start->checkpoint_dir
                                                        : ""));
     add_card_env(node, instance, env, &count);
+    if (instance->nics[0] != '\0')
+        set_env(env, &count,
+                arena_printf(arena, "BULKHEAD_NICS=%s", instance->nics));
     return env;
 }
 
@@ -581,6 +584,15 @@ files_max(void)
     return (int64_t)own.rlim_max;
 }
 
+static const char *
+list_of(const struct instance *instance, const struct topology_set *set)
+{
+    char list[TOPOLOGY_LIST_MAX];
+
+    topology_set_format(set, list);
+    return arena_strdup(instance->arena, list);
+}
+
 int
 build_container(struct node *node, struct instance *instance, const char *netns,
                 struct container_pending *pending, struct error *err)
@@ -605,6 +617,8 @@ build_container(struct node *node, struct instance *instance, const char *netns,
         .scratch_mib = start->scratch_mib,
         .files_max = files_max(),
         .limit_swap = node->counts_swap,
+        .cpus = list_of(instance, &instance->pin.cpus),
+        .mems = list_of(instance, &instance->pin.mems),
         .filter = node->filter.size > 0 ? node->filter.bytes : NULL,
         .cgroup = instance->cgroup,
         .netns = netns[0] != '\0' ? netns : NULL,

@@ -10,6 +10,7 @@
 #include "engine/part.h"
 #include "runner/look.h"
 #include "runner/node.h"
+#include "runner/node_pin.h"
 
 /* Whose the process is; -1: it is gone already. */
 static json_int_t
@@ -125,20 +126,24 @@ card_row(struct node *node, const struct accel_card *card,
          const struct accel_crew *crew)
 {
     struct accel_state state = { .health = ACCEL_HEALTHY };
+    struct topology_place place;
     json_t *processes = NULL;
 
+    node_pin_locate(node, card, &place);
     state_of(node, card->uuid, crew, &state, &processes);
     return json_pack(
         "{s:s, s:s, s:s, s:I, s:i, s:s, s:i, s:i, s:s, s:s, s:s, s:s, s:s, "
-        "s:s, s:s, s:b, s:o, s:o, s:o, s:o}",
+        "s:s, s:s, s:b, s:s, s:s, s:s, s:o, s:o, s:o, s:o}",
         "uuid", card->uuid, "vendor", card->vendor, "model", card->model,
         "memory_mib", (json_int_t)card->memory_mib, "compute_units",
-        (int)card->compute_units, "pci", card->pci, "numa", (int)card->numa,
+        (int)card->compute_units, "pci", card->pci, "numa", (int)place.node,
         "island", (int)card->island, "driver", card->driver, "firmware",
         card->firmware, "arch", card->arch, "serial", card->serial, "domain",
         card->domain, "health", accel_health_text(state.health),
-        "health_reason", state.reason, "sliced", state.sliced, "links",
-        links_of(card), "look", look_row(node, card, &state), "holders", holders_of(node, card->uuid), "processes",
+        "health_reason", state.reason, "sliced", state.sliced, "runtime",
+        card->runtime, "features", card->features, "bus", place.bus, "links",
+        links_of(card), "look", look_row(node, card, &state), "holders",
+        holders_of(node, card->uuid), "processes",
         processes);
 }
 

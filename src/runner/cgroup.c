@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/file.h"
@@ -226,6 +227,46 @@ cgroup_remove(enum cgroup_mode mode, const char *path)
         full[strlen(full) - 1] = '\0';
         remove_tree(full, 0);
     }
+}
+
+/* --- CPUs and memory nodes --- */
+
+bool
+cgroup_can_pin(enum cgroup_mode mode)
+{
+    char text[512];
+
+    if (mode != CGROUP_V2)
+        return access(TOP "/cpuset/cpuset.cpus", R_OK) == 0;
+    return read_small(TOP "/cgroup.controllers", text, sizeof(text)) > 0 &&
+           strstr(text, "cpuset") != NULL;
+}
+
+static int
+write_list(enum cgroup_mode mode, const char *path, const char *file,
+           const char *list, struct error *err)
+{
+    char full[PATH_ROOM];
+    scoped_fd fd = -1;
+
+    place(mode, "cpuset", path, file, full);
+    fd = open(full, O_WRONLY | O_CLOEXEC);
+    if (fd < 0)
+        return error_set(err, errno == ENOENT ? ERROR_GONE : ERROR_INTERNAL,
+                         "%s: %s", file, strerror(errno));
+    if (write(fd, list, strlen(list)) != (ssize_t)strlen(list))
+        return error_set(err, ERROR_INTERNAL, "%s is not set to %s: %s", file,
+                         list, strerror(errno));
+    return 0;
+}
+
+int
+cgroup_pin(enum cgroup_mode mode, const char *path, const char *cpus,
+           const char *mems, struct error *err)
+{
+    if (write_list(mode, path, "cpuset.cpus", cpus, err) != 0)
+        return -1;
+    return write_list(mode, path, "cpuset.mems", mems, err);
 }
 
 void

@@ -40,6 +40,13 @@ int cgroup_kill(enum cgroup_mode mode, const char *path, int timeout_ms,
 /* Removes the (empty) group and the groups below it in every hierarchy. */
 void cgroup_remove(enum cgroup_mode mode, const char *path);
 
+/* Can groups be kept to CPUs and memory nodes here? */
+bool cgroup_can_pin(enum cgroup_mode mode);
+/* Keeps the group, which is there, to these: lists as "0-3,8".  ERROR_GONE
+ * when it is not there. */
+int cgroup_pin(enum cgroup_mode mode, const char *path, const char *cpus,
+               const char *mems, struct error *err);
+
 /* The name of the group right below top ("/prefix") that the process is in,
  * "" when it is in none. */
 void cgroup_of(pid_t pid, const char *top, char *name, size_t room);

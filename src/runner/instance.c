@@ -111,6 +111,20 @@ add_network(const struct instance *instance, json_t *record)
 }
 
 static void
+add_pin(const struct instance *instance, json_t *record)
+{
+    char cpus[TOPOLOGY_LIST_MAX], mems[TOPOLOGY_LIST_MAX];
+
+    topology_set_format(&instance->pin.cpus, cpus);
+    topology_set_format(&instance->pin.mems, mems);
+    (void)json_object_set_new(record, "cpus", json_string(cpus));
+    (void)json_object_set_new(record, "mems", json_string(mems));
+    (void)json_object_set_new(record, "nics", json_string(instance->nics));
+    (void)json_object_set_new(record, "pinned",
+                              json_boolean(instance->pin.own));
+}
+
+static void
 add_events(const struct instance *instance, json_t *record)
 {
     json_t *notice = json_null();
@@ -177,6 +191,7 @@ instance_record(const struct instance *instance)
                                  : json_null());
 
     add_network(instance, record);
+    add_pin(instance, record);
     add_usage(instance, record);
     add_cap(instance, record);
     add_events(instance, record);
@@ -263,6 +278,20 @@ restore_text(const json_t *object, const char *key, char *out, size_t room)
     (void)snprintf(out, room, "%s", text != NULL ? text : "");
 }
 
+/* A journal of before they were kept has none. */
+static void
+restore_pin(struct instance *instance, const json_t *record)
+{
+    char list[TOPOLOGY_LIST_MAX];
+
+    restore_text(record, "cpus", list, sizeof(list));
+    (void)topology_set_parse(list, &instance->pin.cpus);
+    restore_text(record, "mems", list, sizeof(list));
+    (void)topology_set_parse(list, &instance->pin.mems);
+    restore_text(record, "nics", instance->nics, sizeof(instance->nics));
+    instance->pin.own = json_is_true(json_object_get(record, "pinned"));
+}
+
 static void
 restore(struct instance *instance, const json_t *journal, const json_t *record)
 {
@@ -289,6 +318,7 @@ restore(struct instance *instance, const json_t *journal, const json_t *record)
         .network_kib = number(cap, "network_kib"),
     };
     instance->capped = json_is_true(json_object_get(journal, "capped"));
+    restore_pin(instance, record);
     instance->pid = (pid_t)number(record, "pid");
     instance->uid_base = number(record, "uid_base");
     instance->started_ms = number(record, "started_ms");

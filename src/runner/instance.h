@@ -13,6 +13,7 @@
 #include "runner/cgroup.h"
 #include "runner/container.h"
 #include "runner/network.h"
+#include "runner/pin.h"
 
 /*
  * What is known of one incarnation of an instance?  The record that answers
@@ -53,6 +54,10 @@ struct instance {
     char cgroup[INSTANCE_PATH_MAX]; /* /<prefix>/<name> */
     int64_t uid_base;
     struct network_port port; /* address 0: no network */
+    struct pin pin;           /* no CPUs: they are not told apart here */
+    bool located;             /* the two below are known */
+    struct topology_set beside; /* NUMA nodes of its cards */
+    char nics[PIN_NICS_MAX];
     bool busy;                /* an operation works on it */
     enum instance_phase phase;
     char reason[256];

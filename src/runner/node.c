@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "runner/node.h"
+#include "runner/node_pin.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -121,6 +122,7 @@ void
 node_release(struct node *node, struct instance *instance)
 {
     node_lock(node);
+    node_pin_follow(node, instance);
     instance->busy = false;
     node->revision++;
     (void)pthread_cond_broadcast(&node->changed);
@@ -137,6 +139,8 @@ node_drop(struct node *node, struct instance *instance)
         at = &(*at)->next;
     if (*at != NULL)
         *at = instance->next;
+    if (instance->pin.own)
+        node_pin_spread(node);
     node->revision++;
     (void)pthread_cond_broadcast(&node->changed);
     node_unlock(node);
@@ -434,7 +438,7 @@ node_open(struct node *node, const struct policy *given, struct error *err)
                    policy->estate != NULL ? policy->estate
                                           : policy->libraries,
                    cards, err) != 0 ||
-        open_partition(node, err) != 0 ||
+        node_pin_open(node, err) != 0 || open_partition(node, err) != 0 ||
         image_store_init(&node->images, policy, err) != 0 ||
         volume_store_init(policy, err) != 0 || adopt(node, err) != 0 ||
         open_network(node, err) != 0)
@@ -462,6 +466,7 @@ node_close(struct node *node)
     network_close(&node->network);
     image_store_release(&node->images);
     watch_free(node->watch);
+    node_pin_close(node);
     partition_close(node->partition);
     accel_close(&node->accel);
 }

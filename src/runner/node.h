@@ -32,6 +32,9 @@ struct node {
     bool counts_swap;
     struct accel accel;
     struct watch *watch; /* of the cards' events */
+    struct topology *machine;        /* as it was read; NULL: described */
+    const struct topology *topology; /* NULL: not known */
+    bool pins; /* the kernel keeps groups to their CPUs */
     struct partition *partition; /* the only way that cards are cut */
     struct image_store images;
     struct network network;

@@ -202,6 +202,7 @@ resources_of(const struct spec *spec)
     int64_t quota = spec->cpu_milli * CPU_PERIOD_US / 1000;
     int64_t shares = spec->cpu_milli * 1024 / 1000;
     json_t *memory = json_pack("{s:I}", "limit", (json_int_t)bytes);
+    json_t *cpu;
     json_t *rules = json_pack("[{s:b, s:s}]", "allow", 0, "access", "rwm");
 
     if (spec->limit_swap)
@@ -212,15 +213,20 @@ resources_of(const struct spec *spec)
             json_pack("{s:b, s:s, s:I, s:I, s:s}", "allow", 1, "type", "c",
                       "major", (json_int_t)spec->devices[i].major, "minor",
                       (json_int_t)spec->devices[i].minor, "access", "rw"));
-    return json_pack(
-        "{s:o, s:{s:I, s:i, s:I}, s:{s:I}, s:o}", "memory", memory, "cpu",
-        "quota",
+    cpu = json_pack(
+        "{s:I, s:i, s:I}", "quota",
         (json_int_t)(quota < CPU_QUOTA_MIN_US ? CPU_QUOTA_MIN_US : quota),
         "period", CPU_PERIOD_US, "shares",
         (json_int_t)(shares < 2        ? 2
                      : shares > 262144 ? 262144
-                                       : shares),
-        "pids", "limit", (json_int_t)spec->pids_max, "devices", rules);
+                                       : shares));
+    if (spec->cpus != NULL && spec->cpus[0] != '\0') {
+        (void)json_object_set_new(cpu, "cpus", json_string(spec->cpus));
+        (void)json_object_set_new(cpu, "mems", json_string(spec->mems));
+    }
+    return json_pack("{s:o, s:o, s:{s:I}, s:o}", "memory", memory, "cpu", cpu,
+                     "pids", "limit", (json_int_t)spec->pids_max, "devices",
+                     rules);
 }
 
 static json_t *

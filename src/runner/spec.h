@@ -38,6 +38,7 @@ struct spec {
     int64_t cpu_milli, memory_mib, pids_max, scratch_mib;
     int64_t files_max; /* open files; at most the runner's own limit */
     bool limit_swap;   /* the kernel counts swap */
+    const char *cpus, *mems; /* that it is kept to; "": all */
     const char *filter; /* seccomp_program in base64; NULL: crun makes it */
     const char *cgroup;
     const char *userns; /* path; see idmap_keep */

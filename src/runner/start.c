@@ -13,6 +13,7 @@
 #include "engine/part.h"
 #include "runner/build.h"
 #include "runner/node.h"
+#include "runner/node_pin.h"
 #include "runner/stop.h"
 #include "runner/volume.h"
 
@@ -197,12 +198,15 @@ reserve(struct node *node, struct instance *instance, struct error *err)
         if (check_card(node, instance, instance->start.cards[i], err) != 0)
             return -1;
     if (pick_uid_base(node, instance, err) != 0 ||
-        pick_address(node, instance, err) != 0)
+        pick_address(node, instance, err) != 0 ||
+        node_pin_choose(node, instance, err) != 0)
         return -1;
     instance->busy = true;
     instance->next = node->first;
     node->first = instance;
     node->revision++;
+    if (instance->pin.own)
+        node_pin_spread(node);
     return 0;
 }
 
@@ -406,6 +410,10 @@ launch(struct node *node, struct instance *instance, struct error *err)
     if (make(node, instance, &container, &pid, err) != 0)
         return -1;
     CRASH_POINT("runner.created");
+    /* Others may have taken cores while it was made. */
+    node_lock(node);
+    node_pin_follow(node, instance);
+    node_unlock(node);
     instance->pid = pid;
     instance->started_ms = clock_wall_ms();
     instance->phase = INSTANCE_RUNNING;
