@@ -132,6 +132,7 @@ static const struct {
         { "DIMENSION", "dimension", 's', false },
         { "GUARANTEED", "guaranteed", 'q', false },
         { "LIMIT", "limit", 'q', false }, { "USED", "used", 'q', false },
+        { "UNMET", "unmet", 'q', true },
         { "POOL", "pool", 's', true }, { "CLASS", "class", 's', true },
         { "MODEL", "model", 's', true }, { "USER", "user", 's', true },
         { "AGE", "created", 'a', false }, { 0 } } },

@@ -87,6 +87,8 @@ mark_booking(struct queue *queue, const struct trail_step *step)
     mark(queue, step->parent);
     queue->rebooked = true;
     queue->unbooked |= booking_bit(step->parent);
+    if (booking == NULL)
+        return;
     for (uint64_t left = pools; left != 0; left &= left - 1)
         queue->bits_booked[__builtin_ctzll(left)]++;
     if (booking_concerns_all(world))

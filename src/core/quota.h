@@ -154,7 +154,8 @@ bool quota_release_allowed(const struct world *world,
                            const struct demand *release, struct ref ancestor,
                            const struct ledger *leaving);
 /* Cards used over guarantee at the highest node below the ancestor that
- * counts cards, leaving ones taken off; node_out (may be NULL) gets it. */
+ * counts cards, leaving ones taken off; claim_out (may be NULL) gets it.  1
+ * for what has none. */
 int64_t quota_over(const struct world *world, const struct demand *demand,
                    struct ref ancestor, const struct ledger *leaving,
                    struct claim *claim_out);

@@ -319,7 +319,10 @@ quota_over(const struct world *world, const struct demand *demand,
            struct ref ancestor, const struct ledger *leaving,
            struct claim *claim_out)
 {
-    int64_t over = demand->of[DIMENSION_CARDS];
+    /* What has no cards is over by the least: its CPU may be in the way. */
+    int64_t over = demand->of[DIMENSION_CARDS] > 0
+                       ? demand->of[DIMENSION_CARDS]
+                       : 1;
     bool guarantee = false;
 
     for (struct level level = level_first(demand);

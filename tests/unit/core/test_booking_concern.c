@@ -107,6 +107,47 @@ the_end_of_a_booking_wakes_whom_it_kept_away_alone_S52(void **state)
     scene_teardown(scene);
 }
 
+/* b has booked two free cards for what its user holds back; two others of it,
+ * within its guarantee, start when that ends. */
+static void
+the_end_of_a_booking_lets_others_start_S52(void **state)
+{
+    struct stage s;
+    struct scene *scene = &s.scene;
+    struct ref held;
+    struct job job;
+
+    (void)state;
+    stage_setup(&s);
+    scene_quota(scene, s.tenants[0], DIMENSION_CARDS, 0, CARDS(2));
+    scene_quota(scene, s.tenants[1], DIMENSION_CARDS, CARDS(4), CARDS(4));
+    for (int i = 0; i < 2; i++)
+        (void)scene_running(scene, job_of(&s, 0));
+    held = scene_submit(scene, job_of(&s, 1));
+    {
+        scene_edit(scene, changes, workload, held);
+        workload->state = WORKLOAD_HELD;
+        scene_apply(scene, changes);
+    }
+    for (int i = 0; i < 4; i++)
+        if (world_card(scene->world, scene_card_of(scene, s.node, i))
+                ->used_milli == 0)
+            book(&s, held, scene_card_of(scene, s.node, i));
+    job = job_of(&s, 1);
+    job.priority = scene_priority(scene, "none", 0);
+    for (int i = 0; i < 2; i++) {
+        job.cpu_milli = 1000 * (i + 1);
+        job.fixed = true;
+        (void)scene_submit(scene, job);
+    }
+    scene_run(scene);
+    assert_int_equal(scene->assigned, 0);
+    end_bookings(&s, held);
+    scene_run(scene);
+    assert_int_equal(scene->assigned, 2);
+    scene_teardown(scene);
+}
+
 /* a has a booking at no known time on two cards of pool p: one is lent to b,
  * whose guarantee spares it as soon as b has no other card; the other becomes
  * free.  When b starts in pool q, the loan can be called in. */
@@ -159,6 +200,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(
             the_end_of_a_booking_wakes_whom_it_kept_away_alone_S52),
+        cmocka_unit_test(the_end_of_a_booking_lets_others_start_S52),
         cmocka_unit_test(
             a_loan_is_called_in_when_the_borrower_uses_more_elsewhere),
     };

@@ -301,6 +301,41 @@ a_cancelled_claim_leaves_nothing_behind(void **state)
     scene_teardown(&s.scene);
 }
 
+/* Work without cards of b, which is guaranteed nothing, has all CPU of the node
+ * whose cards are idle: a's guarantee takes it back.  What is within a
+ * guarantee of CPU stays. */
+static void
+cpu_beside_idle_cards_is_taken_back_for_a_guarantee(void **state)
+{
+    for (int guaranteed = 0; guaranteed <= 1; guaranteed++) {
+        struct stage s;
+        struct ref hog, claim;
+        struct job job;
+
+        (void)state;
+        stage_setup(&s, 2);
+        (void)cards_of(&s, s.a, CARDS(2), CARDS(2));
+        (void)cards_of(&s, s.b, 0, CARDS(2));
+        if (guaranteed)
+            (void)scene_quota(&s.scene, s.b, DIMENSION_CPU, 128000, 128000);
+        job = job_in(&s, s.pb, 1);
+        job.class = scene_class(&s.scene, "cpu", "", 0);
+        job.cpu_milli = 128000;
+        hog = scene_running(&s.scene, job);
+        claim = scene_submit(&s.scene, job_in(&s, s.pa, 1));
+        scene_run(&s.scene);
+        assert_int_equal(s.scene.victims, !guaranteed);
+        if (guaranteed) {
+            assert_int_equal(reason_of(&s, claim), REASON_NODE);
+        } else {
+            give_way(&s, hog);
+            scene_run(&s.scene);
+            assert_int_equal(state_of(&s, claim), WORKLOAD_ASSIGNED);
+        }
+        scene_teardown(&s.scene);
+    }
+}
+
 /* While a is suspended its guarantee is lent and claims nothing; afterwards it
  * takes back four of the eight. */
 static void
@@ -465,6 +500,7 @@ main(void)
         cmocka_unit_test(a_cancelled_claim_leaves_nothing_behind),
         cmocka_unit_test(
             a_suspended_tenant_lends_its_guarantee_and_takes_it_back),
+        cmocka_unit_test(cpu_beside_idle_cards_is_taken_back_for_a_guarantee),
         cmocka_unit_test(what_a_tenants_own_pool_lends_comes_back_to_it),
         cmocka_unit_test(guests_take_nothing_from_the_owner_of_a_pool),
         cmocka_unit_test(an_own_pool_that_does_not_lend_stays_idle),
