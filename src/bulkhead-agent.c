@@ -22,6 +22,7 @@ static const char usage_text[] =
     "  --node NAME              name to enrol under\n"
     "  --join-token-file FILE   join token, needed once\n"
     "  --inventory-ms N         between looks at the cards (3000)\n"
+    "  --sample-ms N            between looks at what is used (1000)\n"
     "  --help\n";
 
 static void
@@ -81,6 +82,8 @@ take_option(int option, struct arguments *out, struct error *err)
         return 0;
     case 'i':
         return parse_milliseconds(optarg, &out->options.inventory_ms, err);
+    case 'm':
+        return parse_milliseconds(optarg, &out->options.sample_ms, err);
     case 'h':
         out->help = true;
         return 0;
@@ -100,6 +103,7 @@ parse_arguments(int argc, char **argv, struct arguments *out,
         { "node", required_argument, NULL, 'n' },
         { "join-token-file", required_argument, NULL, 'j' },
         { "inventory-ms", required_argument, NULL, 'i' },
+        { "sample-ms", required_argument, NULL, 'm' },
         { "help", no_argument, NULL, 'h' },
         { 0 },
     };

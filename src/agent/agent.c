@@ -12,6 +12,7 @@
 #include "agent/lane.h"
 #include "agent/logs.h"
 #include "agent/roster.h"
+#include "agent/sampler.h"
 #include "agent/step.h"
 #include "base/clock.h"
 #include "base/crash.h"
@@ -44,7 +45,7 @@ struct agent {
     struct engine *engine;
     struct link *link;
     struct logs *logs;
-    int inventory_ms;
+    int inventory_ms, sample_ms;
     struct lane *starts;
     struct lane *quick; /* notices, kills, removals, releases */
     struct lane *volumes;
@@ -55,6 +56,7 @@ struct agent {
     pthread_cond_t work;  /* for main: something to reconcile */
     pthread_cond_t news;  /* for report */
     struct roster *roster;
+    struct sampler *sampler;
     bool changed; /* since the last report */
     int64_t orders; /* taken so far */
     int64_t serial; /* of the last */
@@ -264,6 +266,7 @@ struct saying {
     struct digest digest; /* of all but what changes all the time */
     struct digest inventory;
     bool has_inventory;
+    int64_t uses; /* number of the window that it tells of */
     int64_t asked;
 };
 
@@ -316,6 +319,7 @@ digest_saying(struct saying *saying, struct arena *arena)
     for (size_t i = 0; i < count; i++) {
         list[i] = steady.report.instances[i];
         list[i].cpu_us = 0;
+        list[i].use.ms = 0;
     }
     steady.report.instances = list;
     glance_steady(arena, &steady.report);
@@ -335,6 +339,7 @@ say(struct agent *agent, struct arena *arena, struct saying *saying)
     roster_report(agent->roster, arena, &saying->sync.report);
     saying->sync.report.ready =
         agent->sight != NULL && saying->sync.report.instances_known;
+    saying->uses = sampler_tell(agent->sampler, arena, &saying->sync.report);
     say_logs(agent, arena, &saying->sync.report);
     say_inventory(agent, arena, saying);
     glance_say(agent->glance, arena, &saying->sync.report);
@@ -354,6 +359,7 @@ send_saying(struct agent *agent, struct arena *arena, struct saying *saying,
         return -1;
     (void)pthread_mutex_lock(&agent->lock);
     roster_acknowledge(agent->roster, &saying->sync.report);
+    sampler_told(agent->sampler, saying->uses);
     if (saying->has_inventory)
         agent->told = saying->inventory;
     drop_replies(agent, &saying->sync.report);
@@ -518,6 +524,30 @@ inventory_main(void *data)
     return NULL;
 }
 
+/* Every fifth look asks for cards too: their drivers answer slowly. */
+static void *
+sample_main(void *data)
+{
+    struct agent *agent = data;
+
+    for (int64_t count = 0;; count++) {
+        scoped_arena arena = arena_new();
+        struct engine_samples samples;
+        struct error err;
+        int failed = agent->engine->ops->samples(agent->engine, count % 5 == 0,
+                                                 arena, &samples, &err);
+
+        if (failed)
+            log_debug("samples: %s", err.text);
+        (void)pthread_mutex_lock(&agent->lock);
+        if (!failed)
+            sampler_take(agent->sampler, &samples);
+        (void)pthread_mutex_unlock(&agent->lock);
+        pause_ms(agent->sample_ms);
+    }
+    return NULL;
+}
+
 /* --- steps --- */
 
 struct doing {
@@ -606,7 +636,9 @@ init(struct agent *agent, const struct agent_options *options)
         options->inventory_ms > 0 ? options->inventory_ms : 3000;
     buffer_printf(&path, "%s/logs", options->link.state);
     agent->logs = logs_new(agent->engine, path.bytes);
+    agent->sample_ms = options->sample_ms > 0 ? options->sample_ms : 1000;
     agent->roster = roster_new();
+    agent->sampler = sampler_new();
     agent->starts = lane_new(8);
     agent->quick = lane_new(4);
     agent->volumes = lane_new(2);
@@ -636,6 +668,8 @@ agent_run(const struct agent_options *options, const volatile int *stop,
         return 0;
     start_thread(watch_main, agent);
     start_thread(inventory_main, agent);
+    if (agent->engine->ops->samples != NULL)
+        start_thread(sample_main, agent);
     start_thread(poll_main, agent);
     start_thread(report_main, agent);
     log_info("node %s: at work", options->link.node);

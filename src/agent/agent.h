@@ -13,6 +13,7 @@
  *   report     tells what changed, and that the node is there
  *   watch      waits at the engine for what happens to instances
  *   inventory  looks at cards, their health and their processes
+ *   sample     counts what instances use, for who disturbs whom
  *   main       brings together what is ordered and what is, and hands out
  *              steps to lanes
  *
@@ -25,6 +26,7 @@ struct agent_options {
     struct link_options link;
     struct engine *engine;
     int inventory_ms; /* between looks at the cards; 0: 3000 */
+    int sample_ms;    /* between looks at what is used; 0: 1000 */
 };
 
 /* Starts the threads and reconciles until *stop is set (by a signal). */

@@ -20,15 +20,32 @@ stop(const struct duty *duty, int64_t now_ms)
     return now_ms - duty->term_ms >= DUTY_TERM_MS ? DUTY_KILL : DUTY_NOTHING;
 }
 
+static bool
+is_cap(const struct report_cap *left, const struct report_cap *right)
+{
+    return left->cpu_milli == right->cpu_milli &&
+           left->io_kib == right->io_kib &&
+           left->network_kib == right->network_kib;
+}
+
+static enum duty_step
+next_running(const struct duty *duty)
+{
+    if (duty->gang != NULL && !json_equal(duty->gang, duty->told))
+        return DUTY_GANG;
+    return is_cap(&duty->cap, &duty->capped) ||
+                   (duty->cap_refused && is_cap(&duty->cap, &duty->capping))
+               ? DUTY_NOTHING
+               : DUTY_CAP;
+}
+
 static enum duty_step
 next_alive(const struct duty *duty, int64_t now_ms)
 {
     switch (duty->want) {
     case ORDER_RUN:
-        return duty->state == REPORT_RUNNING && duty->gang != NULL &&
-                       !json_equal(duty->gang, duty->told)
-                   ? DUTY_GANG
-                   : DUTY_NOTHING;
+        return duty->state == REPORT_RUNNING ? next_running(duty)
+                                             : DUTY_NOTHING;
     case ORDER_NOTICE:
         if (now_ms >= duty->deadline_ms)
             return stop(duty, now_ms);
@@ -55,6 +72,13 @@ duty_tell(struct duty *duty)
     json_decref(duty->telling);
     duty->telling = json_incref(duty->gang);
     return json_incref(duty->gang);
+}
+
+struct report_cap
+duty_cap(struct duty *duty)
+{
+    duty->capping = duty->cap;
+    return duty->cap;
 }
 
 enum duty_step
@@ -120,6 +144,9 @@ step_failed(struct duty *duty, enum duty_step step, const struct error *err,
         start_failed(duty, err, now_ms);
         return;
     }
+    /* Not as little on this machine: it stays as it is. */
+    if (step == DUTY_CAP)
+        duty->cap_refused = err->code == ERROR_QUOTA;
     /* TERM to a process that has just ended is as good as sent. */
     if (step == DUTY_TERMINATE && err->code != ERROR_BUSY)
         duty->term_ms = now_ms;
@@ -141,6 +168,9 @@ step_done(struct duty *duty, enum duty_step step, int64_t now_ms)
         json_decref(duty->told);
         duty->told = duty->telling;
         duty->telling = NULL;
+        break;
+    case DUTY_CAP:
+        duty->capped = duty->capping;
         break;
     case DUTY_TERMINATE:
         duty->term_ms = now_ms;
@@ -223,6 +253,7 @@ duty_observe(struct duty *duty, const struct report_instance *shown)
     keep(duty->mems, sizeof(duty->mems), shown->mems);
     keep(duty->nics, sizeof(duty->nics), shown->nics);
     duty->pinned = shown->pinned;
+    duty->capped = shown->cap;
     duty->checkpoint_step = shown->checkpoint_step;
     duty->checkpoint_ms = shown->checkpoint_ms;
     (void)snprintf(duty->failure, sizeof(duty->failure), "%s",
@@ -279,6 +310,7 @@ duty_order(struct duty *duty, const struct order_instance *item,
     duty->want = item->want;
     (void)snprintf(duty->reason, sizeof(duty->reason), "%s", item->reason);
     duty->tenant = item->tenant;
+    duty->cap = item->cap;
     duty->order_deadline_ms = item->deadline_ms;
     duty->deadline_ms = item->deadline_ms + distance_ms;
     if (!json_equal(duty->gang, item->gang)) {

@@ -17,7 +17,7 @@
  * engine, and every step may be repeated.
  *
  *   run     start -> (runs) -> the end is reported -> remove -> release;
- *           what runs is told when its gang is another
+ *           what runs is told when its gang is another, and capped
  *   notice  notice -> at the deadline as stop
  *   stop    terminate -> kill -> the end is reported -> remove -> release
  *
@@ -35,6 +35,7 @@ enum duty_step {
     DUTY_START,
     DUTY_NOTICE,
     DUTY_GANG,
+    DUTY_CAP,
     DUTY_TERMINATE,
     DUTY_KILL,
     DUTY_REMOVE, /* keeps the log first */
@@ -57,6 +58,7 @@ struct duty {
     size_t card_count;
     json_t *start;             /* owned; NULL: not seen yet */
     json_t *gang;              /* owned; NULL: it does not change */
+    struct report_cap cap;     /* that it is held to */
 
     /* the engine */
     bool present;
@@ -67,6 +69,7 @@ struct duty {
     int64_t cpu_us;
     char cpus[256], mems[64], nics[256];
     bool pinned;
+    struct report_cap capped; /* that is in force */
     int64_t checkpoint_step;
     int64_t checkpoint_ms;
     char (*seen)[64];          /* cards that it has; owned */
@@ -82,6 +85,8 @@ struct duty {
     int64_t noticed_ms; /* order_deadline_ms of the notice that was given */
     json_t *told;       /* owned; the gang that it knows */
     json_t *telling;    /* owned; the one that is on its way */
+    struct report_cap capping; /* the one that is on its way */
+    bool cap_refused;   /* the machine does not allow `capping` */
     int64_t term_ms;    /* when TERM was sent; 0: not */
     int64_t retry_ms;   /* nothing before */
     int tries;          /* failures in a row */
@@ -89,6 +94,9 @@ struct duty {
 
 /* The step is DUTY_GANG: a new reference to what is told now. */
 json_t *duty_tell(struct duty *duty);
+
+/* The step is DUTY_CAP: what it is held to now. */
+struct report_cap duty_cap(struct duty *duty);
 
 enum duty_step duty_next(const struct duty *duty, int64_t now_ms);
 

@@ -288,6 +288,8 @@ next_duty(struct roster *roster, int64_t now_ms, struct roster_step *out)
             .start = json_incref(duty->start),
             .gang = step == DUTY_GANG ? duty_tell(duty) : NULL,
         };
+        if (step == DUTY_CAP)
+            out->cap = duty_cap(duty);
         (void)snprintf(out->id, sizeof(out->id), "%s", duty->instance);
         (void)snprintf(out->reason, sizeof(out->reason), "%s", duty->reason);
         return true;

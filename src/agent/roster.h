@@ -30,6 +30,7 @@ struct roster_step {
     bool remove;      /* volume */
     json_t *start;    /* a reference of the step's own, or NULL */
     json_t *gang;     /* the same, or NULL */
+    struct report_cap cap;
     char text[128];   /* result of a scrub */
 };
 

@@ -45,6 +45,8 @@ do_duty(struct engine *engine, struct logs *logs,
     case DUTY_GANG:
         return ops->gang(engine, step->id, step->incarnation, step->gang,
                          err);
+    case DUTY_CAP:
+        return ops->cap(engine, step->id, step->incarnation, &step->cap, err);
     case DUTY_TERMINATE:
         return ops->terminate(engine, step->id, step->incarnation, err);
     case DUTY_KILL:
@@ -86,7 +88,8 @@ const char *
 step_name(const struct roster_step *step)
 {
     static const char *const names[] = { "nothing",   "start", "notice",
-                                         "gang",      "terminate",
+                                         "gang",      "cap",
+                                         "terminate",
                                          "kill",      "remove",
                                          "release" };
 

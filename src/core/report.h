@@ -105,6 +105,23 @@ enum report_state {
     REPORT_GONE,   /* this incarnation was removed, nothing more is known */
 };
 
+/* What an instance used in a window that is over. */
+struct report_use {
+    int64_t ms; /* the window's length; 0: none is over */
+    int64_t cpu_us;
+    int64_t wait_us;     /* its tasks could run and did not */
+    int64_t io_kib;      /* disks, both ways */
+    int64_t network_kib; /* both ways */
+    int64_t card_permille; /* of compute units; -1: not known */
+};
+
+/* What it is held to, a second; 0: as it was started. */
+struct report_cap {
+    int64_t cpu_milli;
+    int64_t io_kib;
+    int64_t network_kib;
+};
+
 struct report_instance {
     const char *instance; /* id text */
     int64_t incarnation;
@@ -122,6 +139,8 @@ struct report_instance {
     bool pinned; /* its cores are nobody else's */
     const char *const *cards; /* UUIDs that it has, as far as they are known */
     size_t card_count;
+    struct report_use use; /* of a window that was not told of yet */
+    struct report_cap cap; /* in force */
 };
 
 /* No process of that incarnation is left, and none on the cards it had. */

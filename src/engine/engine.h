@@ -40,6 +40,23 @@ struct engine_view {
     size_t count;
 };
 
+/* What an instance has used since it began; rates come of two looks. */
+struct engine_sample {
+    const char *instance;
+    int64_t incarnation;
+    int64_t cpu_us;
+    int64_t wait_us; /* may fall when a task ends */
+    int64_t io_bytes;
+    int64_t network_bytes;
+    int64_t card_permille; /* now; -1: not known */
+};
+
+struct engine_samples {
+    int64_t time_ms; /* of a clock that is never set */
+    const struct engine_sample *list;
+    size_t count;
+};
+
 struct engine_log {
     struct buffer bytes; /* the caller releases it */
     int64_t next;
@@ -71,6 +88,14 @@ struct engine_ops {
     /* Tells the instance of its gang's new size (engine/gang.h). */
     int (*gang)(struct engine *engine, const char *instance,
                 int64_t incarnation, const json_t *gang, struct error *err);
+    /* What it may use at most from now on.  ERROR_QUOTA: not as little. */
+    int (*cap)(struct engine *engine, const char *instance,
+               int64_t incarnation, const struct report_cap *cap,
+               struct error *err);
+    /* Of all that runs.  cards: those too, which takes longer.  NULL: the
+     * engine does not tell. */
+    int (*samples)(struct engine *engine, bool cards, struct arena *arena,
+                   struct engine_samples *samples_out, struct error *err);
     /* The polite stop, and the one that returns when nothing is left. */
     int (*terminate)(struct engine *engine, const char *instance,
                      int64_t incarnation, struct error *err);

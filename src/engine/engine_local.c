@@ -129,6 +129,7 @@ read_record(struct arena *arena, const json_t *record,
             struct report_instance *out)
 {
     const json_t *checkpoint = json_object_get(record, "checkpoint");
+    const json_t *cap = json_object_get(record, "cap");
 
     *out = (struct report_instance){
         .instance = text_of(arena, record, "instance", ID_TEXT_MAX - 1),
@@ -143,6 +144,8 @@ read_record(struct arena *arena, const json_t *record,
         .nics = text_of(arena, record, "nics", 255),
         .pinned = json_is_true(json_object_get(record, "pinned")),
         .checkpoint_step = -1,
+        .cap = { number_of(cap, "cpu_milli"), number_of(cap, "io_kib"),
+                 number_of(cap, "network_kib") },
     };
     read_cards(arena, json_object_get(record, "cards"), out);
     if (json_is_object(checkpoint)) {
@@ -466,6 +469,63 @@ local_gang(struct engine *engine, const char *instance, int64_t incarnation,
 }
 
 static int
+local_cap(struct engine *engine, const char *instance, int64_t incarnation,
+          const struct report_cap *cap, struct error *err)
+{
+    json_t *request = make_for("cap", instance, incarnation);
+    scoped_json result = NULL;
+
+    (void)json_object_set_new(request, "cpu_milli",
+                              json_integer(cap->cpu_milli));
+    (void)json_object_set_new(request, "io_kib", json_integer(cap->io_kib));
+    (void)json_object_set_new(request, "network_kib",
+                              json_integer(cap->network_kib));
+    return call(engine, request, CALL_MS, &result, err);
+}
+
+static void
+read_sample(struct arena *arena, const json_t *row, struct engine_sample *out)
+{
+    *out = (struct engine_sample){
+        .instance = text_of(arena, row, "instance", ID_TEXT_MAX - 1),
+        .incarnation = number_of(row, "incarnation"),
+        .cpu_us = number_of(row, "cpu_us"),
+        .wait_us = number_of(row, "wait_us"),
+        .io_bytes =
+            number_of(row, "read_bytes") + number_of(row, "written_bytes"),
+        .network_bytes =
+            number_of(row, "received_bytes") + number_of(row, "sent_bytes"),
+        .card_permille = number_of(row, "card_permille"),
+    };
+}
+
+static int
+local_samples(struct engine *engine, bool cards, struct arena *arena,
+              struct engine_samples *samples_out, struct error *err)
+{
+    json_t *request = make("samples");
+    scoped_json result = NULL;
+    struct engine_sample *list;
+    const json_t *rows;
+    size_t count;
+
+    (void)json_object_set_new(request, "cards", json_boolean(cards));
+    if (call(engine, request, CALL_MS, &result, err) != 0)
+        return -1;
+    rows = json_object_get(result, "instances");
+    count = json_array_size(rows);
+    if (count > REPORT_INSTANCES_MAX)
+        count = REPORT_INSTANCES_MAX;
+    list = arena_alloc(arena, (count + 1) * sizeof(*list));
+    for (size_t i = 0; i < count; i++)
+        read_sample(arena, json_array_get(rows, i), &list[i]);
+    *samples_out = (struct engine_samples){
+        .time_ms = number_of(result, "time_ms"), .list = list, .count = count
+    };
+    return 0;
+}
+
+static int
 local_terminate(struct engine *engine, const char *instance,
                 int64_t incarnation, struct error *err)
 {
@@ -592,6 +652,8 @@ static const struct engine_ops local_ops = {
     .apply = local_apply,
     .notice = local_notice,
     .gang = local_gang,
+    .cap = local_cap,
+    .samples = local_samples,
     .terminate = local_terminate,
     .kill = local_kill,
     .remove = local_remove,

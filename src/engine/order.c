@@ -27,11 +27,19 @@ static const struct codec_field instance_fields[] = {
     CODEC_FIELD(struct order_instance, deadline_ms, CODEC_INT, 0,
                 NUMBER_MAX),
     { .name = "cards", .type = CODEC_MINE },
+    { .name = "cap", .type = CODEC_MINE },
     { .name = "gang", .type = CODEC_MINE },
     { .name = "start", .type = CODEC_MINE },
 };
 static const struct codec instance_codec =
     CODEC(struct order_instance, instance_fields);
+
+static const struct codec_field cap_fields[] = {
+    CODEC_FIELD(struct report_cap, cpu_milli, CODEC_INT, 0, AMOUNT),
+    CODEC_FIELD(struct report_cap, io_kib, CODEC_INT, 0, AMOUNT),
+    CODEC_FIELD(struct report_cap, network_kib, CODEC_INT, 0, AMOUNT),
+};
+static const struct codec cap_codec = CODEC(struct report_cap, cap_fields);
 
 static const struct codec_field volume_fields[] = {
     CODEC_FIELD(struct order_volume, volume, CODEC_ID, 0, ID_MAX),
@@ -75,6 +83,10 @@ write_start(json_t *item, const void *record)
     (void)json_object_set_new(
         item, "cards",
         codec_write_ids(instance->cards, instance->card_count));
+    if (instance->cap.cpu_milli > 0 || instance->cap.io_kib > 0 ||
+        instance->cap.network_kib > 0)
+        (void)json_object_set_new(item, "cap",
+                                  codec_write(&cap_codec, &instance->cap));
     if (instance->gang != NULL)
         (void)json_object_set(item, "gang",
                               (json_t *)(uintptr_t)instance->gang);
@@ -133,8 +145,12 @@ read_start(struct arena *arena, const json_t *item, void *record,
            struct error *err)
 {
     struct order_instance *instance = record;
+    const json_t *cap = json_object_get(item, "cap");
     struct gang gang;
 
+    if (cap != NULL &&
+        codec_read(arena, &cap_codec, cap, &instance->cap, err) != 0)
+        return error_prefix(err, "cap");
     if (codec_read_ids(arena, item, "cards", ORDER_CARDS_MAX,
                        PART_TEXT_MAX - 1,
                        &instance->cards, &instance->card_count, err) != 0)

@@ -8,6 +8,7 @@
 #include "base/buffer.h"
 #include "base/error.h"
 #include "base/id.h"
+#include "core/report.h"
 
 /*
  * What should a node be doing?  The control plane's answer to a sync: the
@@ -17,6 +18,7 @@
  * {"protocol", "node", "now_ms", "serial", "revision", "same",
  *  "instances": [{"instance", "incarnation", "tenant", "want":
  *     "run"|"notice"|"stop", "reason", "deadline_ms", "cards": ["UUID"...],
+ *     "cap": {"cpu_milli", "io_kib", "network_kib"}, absent: none;
  *     "gang": null | engine/gang.h, "start": null | {...}}],
  *  "volumes": [{"volume", "tenant", "size_mib", "remove": bool}],
  *  "scrubs": ["UUID"...],        cards and scrubs: engine/part.h
@@ -63,6 +65,7 @@ struct order_instance {
     size_t card_count;
     const json_t *gang;  /* an object, borrowed; NULL: it stays as it is */
     const json_t *start; /* an object, borrowed; NULL: not in this order */
+    struct report_cap cap; /* all 0: none */
 };
 
 struct order_volume {

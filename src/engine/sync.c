@@ -83,9 +83,20 @@ static const struct codec_field instance_fields[] = {
     CODEC_FIELD(struct report_instance, nics, CODEC_TEXT, 0, 255),
     CODEC_FIELD(struct report_instance, pinned, CODEC_BOOL, 0, 0),
     { .name = "cards", .type = CODEC_MINE },
+    { .name = "use", .type = CODEC_MINE },
 };
 static const struct codec instance_codec =
     CODEC(struct report_instance, instance_fields);
+
+static const struct codec_field use_fields[] = {
+    CODEC_FIELD(struct report_use, ms, CODEC_INT, 1, 3600000),
+    CODEC_FIELD(struct report_use, cpu_us, CODEC_INT, 0, AMOUNT),
+    CODEC_FIELD(struct report_use, wait_us, CODEC_INT, 0, AMOUNT),
+    CODEC_FIELD(struct report_use, io_kib, CODEC_INT, 0, AMOUNT),
+    CODEC_FIELD(struct report_use, network_kib, CODEC_INT, 0, AMOUNT),
+    CODEC_FIELD(struct report_use, card_permille, CODEC_INT, -1, 1000000),
+};
+static const struct codec use_codec = CODEC(struct report_use, use_fields);
 
 static const struct codec_field release_fields[] = {
     CODEC_FIELD(struct report_release, instance, CODEC_ID, 0, ID_MAX),
@@ -186,6 +197,9 @@ write_instance(json_t *item, const void *record)
         (void)json_object_set_new(item, "cards",
                                   codec_write_ids(instance->cards,
                                                   instance->card_count));
+    if (instance->use.ms > 0)
+        (void)json_object_set_new(item, "use",
+                                  codec_write(&use_codec, &instance->use));
 }
 
 static void
@@ -278,7 +292,11 @@ read_instance(struct arena *arena, const json_t *item, void *record,
               struct error *err)
 {
     struct report_instance *instance = record;
+    const json_t *use = json_object_get(item, "use");
 
+    if (use != NULL &&
+        codec_read(arena, &use_codec, use, &instance->use, err) != 0)
+        return error_prefix(err, "use");
     if (json_object_get(item, "cards") == NULL)
         return 0;
     return codec_read_ids(arena, item, "cards", REPORT_CARDS_MAX, 63,

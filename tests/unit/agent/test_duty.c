@@ -73,6 +73,65 @@ a_run_goes_from_start_to_release(void **state)
 }
 
 static void
+show_cap(struct duty *duty, int64_t cpu_milli)
+{
+    struct report_instance shown = { .instance = "in_a",
+                                     .incarnation = 1,
+                                     .state = REPORT_RUNNING,
+                                     .failure = "",
+                                     .cap = { .cpu_milli = cpu_milli },
+                                     .checkpoint_step = -1 };
+
+    duty_observe(duty, &shown);
+}
+
+static void
+a_cap_is_set_and_lifted_and_set_again_where_it_was_lost(void **state)
+{
+    struct duty duty = ordered(ORDER_RUN);
+
+    (void)state;
+    show(&duty, REPORT_RUNNING);
+    duty.cap.cpu_milli = 100;
+    assert_int_equal(duty_next(&duty, NOW), DUTY_CAP);
+    assert_int_equal(duty_cap(&duty).cpu_milli, 100);
+    done(&duty, DUTY_CAP, NOW);
+    assert_int_equal(duty_next(&duty, NOW + 1), DUTY_NOTHING);
+    show_cap(&duty, 100);
+    assert_int_equal(duty_next(&duty, NOW + 2), DUTY_NOTHING);
+    /* A runner that lost it. */
+    show_cap(&duty, 0);
+    assert_int_equal(duty_next(&duty, NOW + 3), DUTY_CAP);
+    show_cap(&duty, 100);
+    duty.cap.cpu_milli = 0;
+    assert_int_equal(duty_next(&duty, NOW + 4), DUTY_CAP);
+    assert_int_equal(duty_cap(&duty).cpu_milli, 0);
+    done(&duty, DUTY_CAP, NOW + 4);
+    assert_int_equal(duty_next(&duty, NOW + 5), DUTY_NOTHING);
+    /* An agent that only began finds one that is not ordered. */
+    show_cap(&duty, 50);
+    assert_int_equal(duty_next(&duty, NOW + 6), DUTY_CAP);
+}
+
+static void
+a_cap_that_the_machine_refuses_is_not_asked_for_again(void **state)
+{
+    struct duty duty = ordered(ORDER_RUN);
+
+    (void)state;
+    show(&duty, REPORT_RUNNING);
+    duty.cap.cpu_milli = 1;
+    (void)duty_cap(&duty);
+    failed(&duty, DUTY_CAP, ERROR_QUOTA, NOW);
+    assert_int_equal(duty_next(&duty, NOW + 60000), DUTY_NOTHING);
+    duty.cap.cpu_milli = 50;
+    assert_int_equal(duty_next(&duty, NOW + 60000), DUTY_CAP);
+    (void)duty_cap(&duty);
+    failed(&duty, DUTY_CAP, ERROR_BUSY, NOW + 60000);
+    assert_int_equal(duty_next(&duty, NOW + 120000), DUTY_CAP);
+}
+
+static void
 an_end_stays_until_the_control_plane_has_taken_it(void **state)
 {
     struct duty duty = ordered(ORDER_STOP);
@@ -283,6 +342,10 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(
+            a_cap_is_set_and_lifted_and_set_again_where_it_was_lost),
+        cmocka_unit_test(
+            a_cap_that_the_machine_refuses_is_not_asked_for_again),
         cmocka_unit_test(a_run_goes_from_start_to_release),
         cmocka_unit_test(an_end_stays_until_the_control_plane_has_taken_it),
         cmocka_unit_test(a_notice_is_given_once_and_ends_at_its_deadline),

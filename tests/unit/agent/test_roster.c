@@ -33,7 +33,8 @@ scene_open(void **state)
     scene->start = json_pack("{s:[s],s:[{s:s}]}", "cards", "GPU-1",
                              "volumes", "id", "vo_a");
     scene->instances[0] = (struct order_instance){
-        "in_a", 1, 7, ORDER_RUN, "", 0, cards, 1, NULL, scene->start
+        "in_a", 1, 7, ORDER_RUN, "", 0, cards, 1, NULL, scene->start,
+        { 0, 0, 0 }
     };
     scene->instances[1] = scene->instances[0];
     scene->instances[1].incarnation = 2;

@@ -23,7 +23,8 @@ static struct order
 full(struct order_instance *instance, json_t *start)
 {
     *instance = (struct order_instance){ ID,          1, 7, ORDER_NOTICE,
-                                         "preempted", 9, scrubs, 1, NULL, start };
+                                         "preempted", 9, scrubs, 1, NULL, start,
+                                         { 500, 2048, 256 } };
     return (struct order){ NODE, 1000, 3, "00", false, instance, 1,
                            &volume, 1, scrubs, 1, &log_read, 1 };
 }
@@ -51,6 +52,45 @@ an_order_is_read_as_it_was_written(void **state)
     assert_int_equal(out.logs[0].max, 65536);
     assert_int_equal(out.serial, 3);
     json_decref(document);
+    json_decref(start);
+    buffer_release(&bytes);
+    arena_free(arena);
+}
+
+static void
+a_cap_is_ordered_whole_or_not_at_all(void **state)
+{
+    struct arena *arena = arena_new();
+    json_t *start = json_object(), *document = NULL;
+    struct order_instance instance;
+    struct order order = full(&instance, start), out;
+    struct buffer bytes = { 0 };
+    char capped[ORDER_REVISION_MAX], free_again[ORDER_REVISION_MAX];
+    struct error err;
+
+    (void)state;
+    order_write(&bytes, &order);
+    assert_int_equal(order_parse(arena, bytes.bytes, bytes.size, &document,
+                                 &out, &err),
+                     0);
+    assert_int_equal(out.instances[0].cap.cpu_milli, 500);
+    assert_int_equal(out.instances[0].cap.io_kib, 2048);
+    assert_int_equal(out.instances[0].cap.network_kib, 256);
+    json_decref(document);
+    /* An agent has to see that it is another order. */
+    order_revision(&order, capped);
+    instance.cap = (struct report_cap){ 0 };
+    order_revision(&order, free_again);
+    assert_string_not_equal(capped, free_again);
+    bytes.size = 0;
+    order_write(&bytes, &order);
+    assert_null(strstr(bytes.bytes, "\"cap\""));
+    instance.cap.io_kib = INT64_C(1) << 50;
+    bytes.size = 0;
+    order_write(&bytes, &order);
+    assert_int_equal(order_parse(arena, bytes.bytes, bytes.size, &document,
+                                 &out, &err),
+                     -1);
     json_decref(start);
     buffer_release(&bytes);
     arena_free(arena);
@@ -192,6 +232,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_order_is_read_as_it_was_written),
+        cmocka_unit_test(a_cap_is_ordered_whole_or_not_at_all),
         cmocka_unit_test(a_gang_is_told_strictly),
         cmocka_unit_test(the_revision_is_of_what_is_desired_alone),
         cmocka_unit_test(hostile_orders_are_refused),

@@ -29,7 +29,8 @@ static const struct report_inventory inventory = {
 };
 static const struct report_instance instance = {
     ID, 2, REPORT_EXITED, "it \"fell\"", true, 137, true, 5, 40, 1000,
-    "0-3", "0", "eth0", true, cards, 2
+    "0-3", "0", "eth0", true, cards, 2, { 10000, 95, 5, 7, 8, -1 },
+    { 0, 0, 0 }
 };
 static const struct report_release release = { ID, 2, cards, 2 };
 static const struct report_scrub scrub = { "GPU-1", true, "patterns" };
@@ -175,6 +176,15 @@ hostile_values_are_refused(void **state)
     refused("instances", "cpu_us", json_integer(-5));
     refused("instances", "cpu_us", NULL);
     refused("instances", "checkpoint_step", json_integer(-2));
+    refused("instances", "use", json_object());
+    refused("instances", "use",
+            json_pack("{s:i, s:i, s:i, s:i, s:i, s:i}", "ms", 0, "cpu_us", 1,
+                      "wait_us", 1, "io_kib", 1, "network_kib", 1,
+                      "card_permille", 1));
+    refused("instances", "use",
+            json_pack("{s:i, s:i, s:i, s:i, s:i, s:i}", "ms", 1, "cpu_us", -1,
+                      "wait_us", 1, "io_kib", 1, "network_kib", 1,
+                      "card_permille", 1));
     refused("releases", "cards", json_string("GPU-1"));
     refused("releases", "cards", json_pack("[i]", 1));
     refused("scrubs", "verified", json_integer(1));
