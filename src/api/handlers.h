@@ -137,6 +137,7 @@ HANDLER_READ(estate_cards)
 HANDLER_READ(estate_capacity)
 
 /* bindings.c, usage.c, audit.c: what happened */
+HANDLER_READ(interference_list)
 HANDLER_READ(bindings_read)
 HANDLER_HISTORY(bindings_history)
 HANDLER_READ(usage_read)

@@ -245,6 +245,16 @@ static const struct openapi_answer answers[] = {
       OBJECT("'items':" LIST_OF(REF("binding")) ",'names':" NAMES
                                                 ",'complete':" BOOL),
       0 },
+    { "GET", "/interference", 200, JSON_TYPE,
+      OBJECT("'items':" LIST_OF(OBJECT(
+          "'instance':" TEXT ",'workload':" TEXT_OR_NULL ",'resource':" TEXT
+          ",'state':" TEXT ",'base':" INT ",'pace':" INT
+          ",'index_milli':" INT ",'windows':" INT ",'since':" TIME_OR_NULL
+          ",'cap':{'anyOf':[" OBJECT("'cpu_milli':" INT ",'io_kib':" INT
+                                     ",'network_kib':" INT ",'until':" TIME
+                                     ",'times':" INT) ",{'type':'null'}]}"
+          ",'cause':" TEXT_OR_NULL ",'node':" TEXT)) ",'complete':" BOOL),
+      0 },
     { "GET", "/history", 200, JSON_TYPE,
       OBJECT("'items':" LIST_OF(REF("workload")) ",'next':" TEXT_OR_NULL),
       0 },

@@ -83,6 +83,32 @@ add_loop(struct buffer *out, const struct loop *loop)
            (uint64_t)stats.run_us_max);
 }
 
+static void
+add_interference(struct buffer *out, const struct world *world)
+{
+    size_t capped = 0;
+    size_t slowed = 0;
+
+    world_each(world, KIND_INSTANCE, ref)
+        capped += world_instance(world, ref)->cap_until_ms != 0;
+    world_each(world, KIND_ALARM, ref) {
+        const struct alarm *alarm = world_alarm(world, ref);
+
+        slowed +=
+            alarm->cleared_ms == 0 && strcmp(alarm->code, "contention") == 0;
+    }
+    buffer_printf(out,
+                  "# HELP bulkhead_interference_slowed workloads that "
+                  "neighbours slow\n"
+                  "# TYPE bulkhead_interference_slowed gauge\n"
+                  "bulkhead_interference_slowed %zu\n"
+                  "# HELP bulkhead_interference_capped instances held to a "
+                  "fair share\n"
+                  "# TYPE bulkhead_interference_capped gauge\n"
+                  "bulkhead_interference_capped %zu\n",
+                  slowed, capped);
+}
+
 int
 system_metrics(const struct granted *granted, struct exchange *exchange,
                struct error *err)
@@ -99,6 +125,7 @@ system_metrics(const struct granted *granted, struct exchange *exchange,
             buffer_printf(&out, "bulkhead_objects{kind=\"%s\"} %zu\n",
                           schema_get((enum kind)kind)->name,
                           world_count(world, (enum kind)kind));
+    add_interference(&out, world);
     answer_text(&exchange->answer, 200, "text/plain; version=0.0.4",
                 buffer_text(&out));
     return 0;

@@ -320,6 +320,8 @@ add_instances(const struct world *world, struct ref node,
             .want = want_of(instance),
             .reason = arena_strdup(arena, instance->want_reason),
             .deadline_ms = instance->deadline_ms,
+            .cap = { instance->cap_cpu_milli, instance->cap_io_kib,
+                     instance->cap_network_kib },
             .gang = add_gang(world, instance, desired),
             .start = add_start(world, ref, desired),
         };

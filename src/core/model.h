@@ -108,6 +108,13 @@ struct platform {
 enum pool_kind { POOL_SHARED, POOL_DEDICATED };
 /* What is done about cards that are free and lie too far apart. */
 enum defrag_policy { DEFRAG_NEVER, DEFRAG_ADVISE, DEFRAG_AUTO };
+enum interference_policy { /* core/interference.h */
+    INTERFERENCE_OBSERVE,
+    INTERFERENCE_CAP,
+    INTERFERENCE_MOVE,
+    INTERFERENCE_ISOLATE,
+};
+
 struct pool {
     struct object object;
     int kind;             /* enum pool_kind */
@@ -122,6 +129,9 @@ struct pool {
     int64_t defrag_from, defrag_to;
     int64_t defrag_hour_ms, defrag_moved; /* since then, so many */
     struct blob *health; /* core/health_policy.h; null: the platform's */
+    int interference;           /* enum interference_policy */
+    int64_t interference_milli; /* index; this and the others, 0: standard */
+    int64_t interference_window_ms, interference_hold_ms, interference_fair;
     /* derived */
     int64_t cards;
 };
@@ -675,6 +685,11 @@ struct instance { /* below a workload; one per attempt and index */
     struct ref pool;
     struct ref class;
     int64_t cpu_milli, memory_mib;
+    /* It disturbed others: held to that, up to then, for the how manieth
+     * time. */
+    int64_t cap_cpu_milli, cap_io_kib, cap_network_kib;
+    int64_t cap_until_ms, caps;
+    struct blob *interference; /* core/interference.h; null: nothing yet */
 };
 
 struct binding { /* below an instance: card <-> instance, [from, to) */

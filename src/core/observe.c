@@ -7,6 +7,7 @@
 #include "core/alarm.h"
 #include "core/cut.h"
 #include "core/fence.h"
+#include "core/interference.h"
 #include "core/lifecycle.h"
 #include "core/observe_cards.h"
 #include "core/observe_health.h"
@@ -418,6 +419,7 @@ observe_report(struct changes *changes, struct ref node,
                                            report->inventory);
     refused += observe_health_looks(changes, node, report);
     refused += observe_instances(changes, node, report);
+    interference_observe(changes, node, report);
     for (size_t i = 0; i < report->release_count; i++)
         refused += observe_release(changes, node, &report->releases[i]);
     for (size_t i = 0; i < report->scrub_count; i++)

@@ -35,6 +35,10 @@ check_pool(const struct pool *pool, struct error *err)
         return error_field(err, "/kind",
                            "tenants, lend and overflow are for dedicated "
                            "pools");
+    if (pool->interference_milli > 0 && pool->interference_milli < 1050)
+        return error_field(err, "/interference_milli",
+                           "field \"interference_milli\" must be 1050 or "
+                           "more (1000 is as alone), or 0 for the standard");
     if (pool->defrag == DEFRAG_AUTO && pool->defrag_moves == 0)
         return error_field(err, "/defrag_moves",
                            "defrag is auto and defrag_moves is 0: say how many "

@@ -5,6 +5,8 @@
 
 /* The names of each enum, in the order of model.h. */
 static const char *const defrag_names[] = { "never", "advise", "auto", NULL };
+static const char *const interference_names[] = { "observe", "cap", "move",
+                                                  "isolate", NULL };
 static const char *const pool_kind_names[] = { "shared", "dedicated", NULL };
 static const char *const node_state_names[] = { "schedulable", "cordoned",
                                                 "draining", "maintenance",
@@ -115,6 +117,17 @@ static const struct field pool_fields[] = {
         "auto: from this minute of the UTC day"),
     INT(pool, defrag_to, C | U, 0, 1440,
         "auto: up to this one; equal: at any time"),
+    ENUM(pool, interference, C | U, interference_names,
+         "what is done to work that slows its neighbours"),
+    INT(pool, interference_milli, C | U, 0, 100000,
+        "slowed from this index on, 1000 is as alone; 0: 1300"),
+    INT(pool, interference_window_ms, C | U, 0, 3600000,
+        "and for that long, ms; 0: 30 s"),
+    INT(pool, interference_hold_ms, C | U, 0, 86400000,
+        "a first cap holds so long, ms; each further one twice as long; 0: 5 "
+        "min"),
+    INT(pool, interference_fair, C | U, 0, 950,
+        "a cap is this part of what is used, permille; 0: 500"),
     TIME(pool, defrag_hour_ms, FIELD_PLATFORM, "moves are counted since"),
     AMOUNT(pool, defrag_moved, FIELD_PLATFORM, "moves since then"),
     DOC(pool, health, C | U | FIELD_PLATFORM,

@@ -348,6 +348,15 @@ static const struct field instance_fields[] = {
     REF(instance, class, 0, KIND_CLASS, "charged as"),
     AMOUNT(instance, cpu_milli, 0, "CPU, milli"),
     AMOUNT(instance, memory_mib, 0, "memory, MiB"),
+    AMOUNT(instance, cap_cpu_milli, 0,
+           "held to this CPU, milli, as it slows others; 0: no"),
+    AMOUNT(instance, cap_io_kib, 0, "of each disk, KiB a second; 0: no"),
+    AMOUNT(instance, cap_network_kib, 0,
+           "of its network, KiB a second; 0: no"),
+    TIME(instance, cap_until_ms, 0, "up to then"),
+    AMOUNT(instance, caps, 0, "how often it was"),
+    DOC(instance, interference, FIELD_PLATFORM | FIELD_UNSAID,
+        "its pace alone and beside others"),
 };
 static const struct field binding_fields[] = {
     REF(binding, card, FIELD_INDEX | FIELD_ALIAS, KIND_CARD,

@@ -80,6 +80,11 @@ CREATE TABLE "pool" (
     "defrag_lost" INTEGER,
     "defrag_from" INTEGER,
     "defrag_to" INTEGER,
+    "interference" TEXT,
+    "interference_milli" INTEGER,
+    "interference_window_ms" INTEGER,
+    "interference_hold_ms" INTEGER,
+    "interference_fair" INTEGER,
     "defrag_hour_ms" INTEGER,
     "defrag_moved" INTEGER,
     "health" TEXT,
@@ -585,6 +590,12 @@ CREATE TABLE "instance" (
     "class" TEXT,
     "cpu_milli" INTEGER,
     "memory_mib" INTEGER,
+    "cap_cpu_milli" INTEGER,
+    "cap_io_kib" INTEGER,
+    "cap_network_kib" INTEGER,
+    "cap_until_ms" INTEGER,
+    "caps" INTEGER,
+    "interference" TEXT,
     "live" INTEGER NOT NULL DEFAULT 1
 ) STRICT;
 CREATE TABLE "binding" (
