@@ -153,6 +153,15 @@ $(STUB_NVML): $(filter-out %_world.c,$(wildcard tests/stub/nvml*.[ch])) src/acce
 $(OUT)/tests/stub/nvml_world: $(OUT)/tests/stub/nvml_world.o
 	@echo "  LD $@"
 	@$(CC) $< $(ALL_LDFLAGS) -o $@
+STUB_CUDA := $(OUT)/tests/stub/nvml/libcuda.so.1
+$(STUB_CUDA): tests/stub/cuda.c tests/stub/nvml_stub.h src/accel/cuda.h src/accel/cuda.def Makefile
+	@mkdir -p $(@D)
+	@echo "  LD $@"
+	@$(CC) $(STD) $(WARN) -include src/base/banned.h -O1 -g -fPIC -shared $(filter %.c,$^) -o $@
+$(OUT)/tests/stub/nvml/nvidia-smi: $(OUT)/tests/stub/nvidia_smi.o
+	@mkdir -p $(@D)
+	@echo "  LD $@"
+	@$(CC) $< $(ALL_LDFLAGS) -o $@
 STUB_ROCM := $(OUT)/tests/stub/rocm/librocm_smi64.so.1
 $(STUB_ROCM): tests/stub/rsmi.c tests/stub/rsmi_stub.h src/accel/rsmi.h src/accel/rsmi.def
 STUB_ZES := $(OUT)/tests/stub/zes/libze_loader.so.1
@@ -161,10 +170,10 @@ $(STUB_ROCM) $(STUB_ZES): Makefile
 	@mkdir -p $(@D)
 	@echo "  LD $@"
 	@$(CC) $(STD) $(WARN) -include src/base/banned.h -O1 -g -fPIC -shared $(filter %.c,$^) -o $@
-STUBS := $(STUB_NVML) $(STUB_ROCM) $(STUB_ZES) $(OUT)/tests/stub/nvml_world
+STUBS := $(STUB_NVML) $(STUB_CUDA) $(OUT)/tests/stub/nvml/nvidia-smi $(STUB_ROCM) $(STUB_ZES) $(OUT)/tests/stub/nvml_world
 $(OUT)/tests/unit/accel/test_accel_nvml $(OUT)/tests/unit/accel/test_nvml_slice $(OUT)/tests/unit/accel/test_partition $(OUT)/tests/unit/accel/test_accel_vendor: | $(STUB_NVML)
-$(OUT)/tests/unit/accel/test_accel_rocm $(OUT)/tests/unit/accel/test_accel_zes: | $(STUBS)
-$(OUT)/tests/unit/accel/test_accel_vendor $(OUT)/tests/unit/accel/test_accel_rocm $(OUT)/tests/unit/accel/test_accel_zes: | $(OUT)/bulkhead-cards
+$(OUT)/tests/unit/accel/test_accel_rocm $(OUT)/tests/unit/accel/test_accel_zes $(OUT)/tests/unit/accel/test_accel_cuda: | $(STUBS)
+$(OUT)/tests/unit/accel/test_accel_vendor $(OUT)/tests/unit/accel/test_accel_rocm $(OUT)/tests/unit/accel/test_accel_zes $(OUT)/tests/unit/accel/test_accel_cuda: | $(OUT)/bulkhead-cards
 # A test that starts the program it is about.
 $(OUT)/tests/unit/identity/test_signer: | $(OUT)/bulkhead-signer
 # Programs that run inside containers: static, standing alone, one a folder.

@@ -7,6 +7,7 @@
 
 static const struct accel_ops *const backends[] = { &accel_sim_ops,
                                                    &accel_nvml_ops, &accel_rocm_ops, &accel_zes_ops,
+                                                   &accel_cuda_ops,
                                                    &accel_vendor_ops };
 
 static const char *const health_texts[] = {

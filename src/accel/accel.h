@@ -35,7 +35,7 @@
 #define ACCEL_TEXT_MAX 128
 #define ACCEL_CARDS_MAX 256
 #define ACCEL_LINKS_MAX 32
-#define ACCEL_NODES_MAX 8
+#define ACCEL_NODES_MAX 16
 #define ACCEL_PROCESSES_MAX 256
 #define ACCEL_SLICES_MAX 16
 #define ACCEL_EVENTS_MAX 64
@@ -163,7 +163,8 @@ struct accel_event {
 
 enum accel_node_kind {
     ACCEL_DEVICE, /* a character device */
-    ACCEL_FILE    /* a file or directory that is bind-mounted */
+    ACCEL_FILE,   /* the tenant's own file, bind-mounted to be written */
+    ACCEL_LIBRARY /* a part of the driver, bind-mounted to be loaded */
 };
 
 /* What a container needs to use a card.  host_path never leaves the
@@ -171,9 +172,11 @@ enum accel_node_kind {
 struct accel_node {
     enum accel_node_kind kind;
     char name[64]; /* below /dev/bulkhead inside; %u stands for the alias */
-    char host_path[256];   /* ACCEL_FILE */
+    char host_path[256];   /* ACCEL_FILE, ACCEL_LIBRARY */
     unsigned major, minor; /* ACCEL_DEVICE */
-    bool shared;           /* a control node that every container may have */
+    bool plain;  /* below /dev inside, where the vendor's libraries look */
+    bool shared; /* a control node that every container may have */
+    bool manage; /* shows more of a card than the work on it needs */
 };
 
 struct accel_scrub {
@@ -295,6 +298,8 @@ extern const struct accel_ops accel_sim_ops;
 extern const struct accel_ops accel_nvml_ops;
 extern const struct accel_ops accel_rocm_ops;
 extern const struct accel_ops accel_zes_ops;
+/* No cards of its own: cleans and resets NVIDIA's, for a worker. */
+extern const struct accel_ops accel_cuda_ops;
 /* All libraries at once, each in a process of its own: accel_vendor.h. */
 extern const struct accel_ops accel_vendor_ops;
 

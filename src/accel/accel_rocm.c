@@ -371,5 +371,6 @@ const struct accel_ops accel_rocm_ops = {
     .nodes = rocm_nodes,
     .settle = rocm_settle,
     .reset = rocm_reset,
+    .scrub = rocm_scrub,
     .events = rocm_events,
 };

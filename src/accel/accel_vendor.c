@@ -13,6 +13,7 @@
 static const char *const backends[] = { "nvml", "rocm", "zes" };
 
 #define BACKENDS (sizeof(backends) / sizeof(backends[0]))
+#define NVIDIA 0 /* among them */
 
 struct known {
     char uuid[ACCEL_ID_MAX + 1];
@@ -24,6 +25,8 @@ struct known {
 
 struct vendor {
     struct remote *remotes[BACKENDS];
+    char *program, *source, *state_dir; /* as they are given */
+    int clean_ms;
     pthread_mutex_t lock; /* of all below */
     size_t count;
     struct known *cards; /* ACCEL_CARDS_MAX of them */
@@ -55,6 +58,9 @@ close_backend(struct accel *accel)
         return;
     for (size_t i = 0; i < BACKENDS; i++)
         remote_free(vendor->remotes[i]);
+    free(vendor->program);
+    free(vendor->source);
+    free(vendor->state_dir);
     (void)pthread_mutex_destroy(&vendor->lock);
     free(vendor->cards);
     free(vendor);
@@ -80,6 +86,12 @@ accel_vendor_open(struct accel *accel_out,
     }
     vendor = memory_new(1, sizeof(*vendor));
     vendor->cards = memory_new(ACCEL_CARDS_MAX, sizeof(vendor->cards[0]));
+    vendor->program = memory_strdup(path);
+    vendor->source =
+        options->source != NULL ? memory_strdup(options->source) : NULL;
+    vendor->state_dir = memory_strdup(options->state_dir);
+    vendor->clean_ms =
+        options->clean_ms > 0 ? options->clean_ms : ACCEL_CLEAN_MS;
     (void)pthread_mutex_init(&vendor->lock, NULL);
     for (size_t i = 0; i < BACKENDS; i++)
         vendor->remotes[i] = remote_new(
@@ -206,6 +218,24 @@ recall(struct vendor *vendor, const char *part, struct known *out)
     return known != NULL;
 }
 
+/* The same, after one more look. */
+static int
+resolve(struct accel *accel, const char *part, struct known *out,
+        struct error *err)
+{
+    scoped_arena arena = arena_new();
+    struct vendor *vendor = accel->state;
+    const char *const *uuids;
+    size_t count;
+
+    if (strlen(part) < ACCEL_PART_MAX &&
+        (recall(vendor, part, out) ||
+         (list(accel, arena, &uuids, &count, err) == 0 &&
+          recall(vendor, part, out))))
+        return 0;
+    return error_set(err, ERROR_NOT_FOUND, "there is no card %.40s", part);
+}
+
 static int
 ask(struct accel *accel, struct wire_request *request, const char *part,
     void *payload, size_t size, size_t *got, struct error *err)
@@ -213,18 +243,9 @@ ask(struct accel *accel, struct wire_request *request, const char *part,
     struct vendor *vendor = accel->state;
     struct known known;
 
+    if (resolve(accel, part, &known, err) != 0)
+        return -1;
     (void)snprintf(request->part, sizeof(request->part), "%s", part);
-    if (strlen(part) >= sizeof(request->part) ||
-        !recall(vendor, part, &known)) {
-        size_t count;
-        scoped_arena arena = arena_new();
-        const char *const *uuids;
-
-        if (list(accel, arena, &uuids, &count, err) != 0 ||
-            !recall(vendor, part, &known))
-            return error_set(err, ERROR_NOT_FOUND, "there is no card %.40s",
-                             part);
-    }
     return remote_call(vendor->remotes[known.backend], request, payload, size,
                        got, err);
 }
@@ -328,13 +349,11 @@ health(struct accel *accel, const char *uuid, struct accel_state *state_out,
         return ask(accel, &request, part, NULL, 0, NULL, err);                 \
     }
 ONE(read_card, WIRE_READ, accel_reading)
-ONE(scrub, WIRE_SCRUB, accel_scrub)
 MANY(processes, WIRE_PROCESSES, accel_process, ACCEL_PROCESSES_MAX)
 MANY(nodes, WIRE_NODES, accel_node, ACCEL_NODES_MAX)
 MANY(usage, WIRE_USAGE, accel_usage, ACCEL_PROCESSES_MAX)
 MANY(slices, WIRE_SLICES, accel_slice, ACCEL_SLICES_MAX)
 NONE(settle, WIRE_SETTLE)
-NONE(reset, WIRE_RESET)
 NONE(slice_create, WIRE_SLICE_CREATE)
 NONE(slice_destroy, WIRE_SLICE_DESTROY)
 
@@ -344,6 +363,89 @@ cut(struct accel *accel, const char *uuid, bool on, struct error *err)
     struct wire_request request = { .op = WIRE_CUT, .on = on };
 
     return ask(accel, &request, uuid, NULL, 0, NULL, err);
+}
+
+/* --- cleaning --- */
+
+/* In a process of its own, which is gone afterwards. */
+static int
+clean(struct vendor *vendor, enum wire_op op, const char *uuid,
+      struct accel_scrub *done_out, struct error *err)
+{
+    struct wire_request request = { .op = op };
+    struct remote *remote =
+        remote_new(&(struct remote_options){ .program = vendor->program,
+                                             .backend = "cuda",
+                                             .source = vendor->source,
+                                             .state_dir = vendor->state_dir,
+                                             .change_ms = vendor->clean_ms });
+    int result;
+
+    (void)snprintf(request.part, sizeof(request.part), "%s", uuid);
+    result =
+        remote_call(remote, &request, done_out,
+                    done_out != NULL ? sizeof(*done_out) : 0, NULL, err);
+    remote_free(remote);
+    return result;
+}
+
+/* CUDA knows a slice by its own UUID; one that is not there is clean. */
+static int
+clean_slice(struct accel *accel, const char *part, struct accel_scrub *done_out,
+            struct error *err)
+{
+    struct accel_slice found[ACCEL_SLICES_MAX];
+    const char *slice = part + strcspn(part, "/") + 1;
+    size_t count = 0;
+
+    if (slices(accel, part, found, &count, err) != 0)
+        return -1;
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(found[i].name, slice) == 0)
+            return found[i].uuid[0] != '\0'
+                       ? clean(accel->state, WIRE_SCRUB, found[i].uuid,
+                               done_out, err)
+                       : error_set(err, ERROR_UNSUPPORTED,
+                                   "the driver gives slice %.40s no UUID",
+                                   slice);
+    *done_out = (struct accel_scrub){ .method = "the slice is gone" };
+    return 0;
+}
+
+static int
+scrub(struct accel *accel, const char *part, struct accel_scrub *done_out,
+      struct error *err)
+{
+    struct wire_request request = { .op = WIRE_SCRUB };
+    struct known known;
+
+    if (resolve(accel, part, &known, err) != 0)
+        return -1;
+    if (known.backend != NVIDIA)
+        return ask(accel, &request, part, done_out, sizeof(*done_out), NULL,
+                   err);
+    return strchr(part, '/') != NULL
+               ? clean_slice(accel, part, done_out, err)
+               : clean(accel->state, WIRE_SCRUB, part, done_out, err);
+}
+
+/* A card that somebody has open is not reset: NVML lets go of it first. */
+static int
+reset(struct accel *accel, const char *uuid, struct error *err)
+{
+    struct wire_request request = { .op = WIRE_RESET };
+    struct vendor *vendor = accel->state;
+    struct known known;
+    int result;
+
+    if (resolve(accel, uuid, &known, err) != 0)
+        return -1;
+    if (known.backend != NVIDIA)
+        return ask(accel, &request, uuid, NULL, 0, NULL, err);
+    remote_hold(vendor->remotes[NVIDIA]);
+    result = clean(vendor, WIRE_RESET, uuid, NULL, err);
+    remote_go(vendor->remotes[NVIDIA]);
+    return result;
 }
 
 /* Whoever listens waits for all libraries: each waits its part. */

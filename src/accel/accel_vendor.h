@@ -12,16 +12,23 @@
  * there has no cards.  What was known once stays known: a card that is not
  * listed any more has failed, one that does not answer is ACCEL_UNKNOWN, and
  * both say why.  accel_list does not fail for one library's sake.
+ * NVIDIA's cards are cleaned and reset in a process that is there for that
+ * alone (accel_cuda.c) and is gone before the answer comes, so that nothing
+ * of ours is left on the card.
  *
  * source: a directory that holds the libraries, and files of the machine
  * below sys/ and proc/ of it; NULL: where the system has them.
  */
+
+/* All of a card's memory is written and read back twice. */
+#define ACCEL_CLEAN_MS 300000
 
 struct accel_vendor_options {
     const char *program; /* bulkhead-cards; NULL: beside this program */
     const char *source;
     const char *state_dir;
     int deadline_ms, change_ms; /* as in remote_options */
+    int clean_ms; /* of a scrub or reset of NVIDIA's; 0: ACCEL_CLEAN_MS */
 };
 
 int accel_vendor_open(struct accel *accel_out,

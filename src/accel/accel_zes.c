@@ -353,6 +353,51 @@ reset(struct accel *accel, const char *uuid, struct error *err)
                : zes_fail(err, result, "zesDeviceReset", uuid);
 }
 
+/* The library gives a card back when its reset is done, and as new. */
+static int
+scrub(struct accel *accel, const char *uuid, struct accel_scrub *done_out,
+      struct error *err)
+{
+    struct accel_process list_out[ACCEL_PROCESSES_MAX];
+    size_t count = 0;
+
+    if (processes(accel, uuid, list_out, &count, err) != 0)
+        return -1;
+    if (count > 0)
+        return error_set(err, ERROR_CONFLICT, "%zu processes are on card %s",
+                         count, uuid);
+    if (reset(accel, uuid, err) != 0)
+        return -1;
+    *done_out = (struct accel_scrub){ .method = "reset by the vendor's library" };
+    return 0;
+}
+
+/* Its render node: the other one is for whoever governs the card. */
+static int
+nodes(struct accel *accel, const char *part,
+      struct accel_node nodes_out[ACCEL_NODES_MAX], size_t *count_out,
+      struct error *err)
+{
+    const struct zes *zes = accel->state;
+    const struct zes_card *card = zes_find(accel, part, err);
+    int32_t minor = card != NULL ? pci_render(zes->root, card->pci) : -1;
+
+    if (card == NULL)
+        return -1;
+    if (minor < 0)
+        return error_set(err, ERROR_UNSUPPORTED,
+                         "the kernel has no render node for card %s",
+                         card->uuid);
+    nodes_out[0] = (struct accel_node){ .kind = ACCEL_DEVICE,
+                                        .major = 226,
+                                        .minor = (unsigned)minor,
+                                        .plain = true };
+    (void)snprintf(nodes_out[0].name, sizeof(nodes_out[0].name),
+                   "dri/renderD%d", minor);
+    *count_out = 1;
+    return 0;
+}
+
 static int
 survey(struct accel *accel, struct accel_survey *out, struct error *err)
 {
@@ -376,6 +421,8 @@ const struct accel_ops accel_zes_ops = {
     .health = zes_health,
     .read = zes_read,
     .processes = processes,
+    .nodes = nodes,
     .reset = reset,
+    .scrub = scrub,
     .events = zes_events,
 };

@@ -2,9 +2,10 @@
 /*
  * The device nodes of NVIDIA's cards.  A card has one, the driver two for
  * all; a slice needs two capability nodes besides, whose minors the driver
- * tells in its files.
+ * tells in its files.  The libraries look for each by its own name in /dev.
  */
 #include <fcntl.h>
+#include <limits.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -54,19 +55,23 @@ add(struct accel_node *nodes, size_t *count, const char *name, unsigned major,
 {
     struct accel_node *node = &nodes[(*count)++];
 
-    *node = (struct accel_node){
-        .kind = ACCEL_DEVICE, .major = major, .minor = minor, .shared = shared
-    };
+    *node = (struct accel_node){ .kind = ACCEL_DEVICE,
+                                 .major = major,
+                                 .minor = minor,
+                                 .plain = true,
+                                 .shared = shared };
     (void)snprintf(node->name, sizeof(node->name), "%s", name);
 }
 
 /* "DeviceFileMinor: 30" of one capability. */
 static int
-add_capability(const struct nvml *nvml, const char *path, const char *name,
+add_capability(const struct nvml *nvml, const char *path,
                struct accel_node *nodes, size_t *count, struct error *err)
 {
     static const char key[] = "DeviceFileMinor:";
     unsigned caps = major_of(nvml, "nvidia-caps");
+    unsigned minor;
+    char name[64];
     char text[256];
     const char *at;
 
@@ -77,8 +82,9 @@ add_capability(const struct nvml *nvml, const char *path, const char *name,
     if (at == NULL)
         return error_set(err, ERROR_UNSUPPORTED,
                          "the driver's capability has no minor number");
-    add(nodes, count, name, caps,
-        (unsigned)strtoul(at + sizeof(key) - 1, NULL, 10), false);
+    minor = (unsigned)strtoul(at + sizeof(key) - 1, NULL, 10);
+    (void)snprintf(name, sizeof(name), "nvidia-caps/nvidia-cap%u", minor);
+    add(nodes, count, name, caps, minor, false);
     return 0;
 }
 
@@ -96,13 +102,76 @@ add_slice(struct nvml *nvml, struct nvml_card *card, const char *slice,
     (void)snprintf(path, sizeof(path),
                    "/proc/driver/nvidia/capabilities/gpu%u/mig/gi%u/access",
                    minor, instance);
-    if (add_capability(nvml, path, "nvidia-instance%u", nodes, count, err) != 0)
+    if (add_capability(nvml, path, nodes, count, err) != 0)
         return -1;
     (void)snprintf(
         path, sizeof(path),
         "/proc/driver/nvidia/capabilities/gpu%u/mig/gi%u/ci%u/access", minor,
         instance, compute);
-    return add_capability(nvml, path, "nvidia-compute%u", nodes, count, err);
+    return add_capability(nvml, path, nodes, count, err);
+}
+
+/* --- the driver's libraries --- */
+
+/* What programs load, of the version that fits the driver.  An image cannot
+ * bring them.  Those that only show the card are for whoever has all of it. */
+static const struct {
+    const char *name;
+    bool manage;
+} libraries[] = {
+    { "libcuda.so.1", false },
+    { "libnvidia-ptxjitcompiler.so.1", false },
+    { "libnvidia-nvvm.so.4", false },
+    { "libnvidia-gpucomp.so", false }, /* its name ends in the version */
+    { "libnvidia-ml.so.1", true },
+};
+
+static const char *const places[] = { "/usr/lib/x86_64-linux-gnu",
+                                      "/usr/lib/aarch64-linux-gnu",
+                                      "/usr/lib64", "/usr/lib" };
+
+static bool
+find_library(const struct nvml *nvml, const char *name, char out[PATH_MAX])
+{
+    char path[320];
+
+    if (nvml->root[0] != '\0') {
+        (void)snprintf(path, sizeof(path), "%s/%s", nvml->root, name);
+        return realpath(path, out) != NULL;
+    }
+    for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+        (void)snprintf(path, sizeof(path), "%s/%s", places[i], name);
+        if (realpath(path, out) != NULL)
+            return true;
+    }
+    return false;
+}
+
+_Static_assert(ACCEL_NODES_MAX >=
+                   5 + sizeof(libraries) / sizeof(libraries[0]),
+               "a card, two for all, two of a slice, and the libraries");
+
+static void
+add_libraries(const struct nvml *nvml, struct accel_node *nodes, size_t *count)
+{
+    for (size_t i = 0; i < sizeof(libraries) / sizeof(libraries[0]); i++) {
+        struct accel_node *node = &nodes[*count];
+        size_t size = strlen(libraries[i].name);
+        char path[PATH_MAX];
+
+        *node = (struct accel_node){ .kind = ACCEL_LIBRARY,
+                                     .shared = true,
+                                     .manage = libraries[i].manage };
+        (void)snprintf(node->name, sizeof(node->name), "%s%s%.32s",
+                       libraries[i].name,
+                       libraries[i].name[size - 1] == 'o' ? "." : "",
+                       libraries[i].name[size - 1] == 'o' ? nvml->driver : "");
+        if (!find_library(nvml, node->name, path) ||
+            strlen(path) >= sizeof(node->host_path))
+            continue;
+        memcpy(node->host_path, path, strlen(path) + 1);
+        (*count)++;
+    }
 }
 
 int
@@ -116,6 +185,7 @@ nvml_nodes(struct accel *accel, const char *part,
     size_t count = 0;
     unsigned minor = 0;
     unsigned memory;
+    char name[32];
     int result;
 
     if (card == NULL)
@@ -123,7 +193,8 @@ nvml_nodes(struct accel *accel, const char *part,
     result = NVML_CALL(nvml, nvmlDeviceGetMinorNumber, card->device, &minor);
     if (result != NVML_SUCCESS)
         return nvml_fail(card, result, "nvmlDeviceGetMinorNumber", err);
-    add(nodes, &count, "nvidia%u", NVML_MAJOR, minor, false);
+    (void)snprintf(name, sizeof(name), "nvidia%u", minor);
+    add(nodes, &count, name, NVML_MAJOR, minor, false);
     add(nodes, &count, "nvidiactl", NVML_MAJOR, CONTROL_MINOR, true);
     memory = major_of(nvml, "nvidia-uvm");
     if (memory != 0)
@@ -131,6 +202,7 @@ nvml_nodes(struct accel *accel, const char *part,
     if (part[size] == '/' &&
         add_slice(nvml, card, part + size + 1, minor, nodes, &count, err) != 0)
         return -1;
+    add_libraries(nvml, nodes, &count);
     *count_out = count;
     return 0;
 }

@@ -58,6 +58,27 @@ pci_numa(const char *root, const char *address)
     return node < 0 || node > 4095 ? -1 : (int32_t)node;
 }
 
+int32_t
+pci_render(const char *root, const char *address)
+{
+    static const char prefix[] = "renderD";
+    char path[PATH_ROOM];
+    const struct dirent *entry;
+    int32_t found = -1;
+    DIR *directory;
+
+    (void)snprintf(path, sizeof(path), "%s" DEVICES "/%s/drm", root, address);
+    directory = opendir(path);
+    if (directory == NULL)
+        return -1;
+    while ((entry = readdir(directory)) != NULL)
+        if (strncmp(entry->d_name, prefix, sizeof(prefix) - 1) == 0)
+            found = (int32_t)strtol(entry->d_name + sizeof(prefix) - 1, NULL,
+                                    10);
+    (void)closedir(directory);
+    return found;
+}
+
 /* Display controllers have class 03, processing accelerators 12. */
 static bool
 is_card(const char *root, const char *address, unsigned vendor)

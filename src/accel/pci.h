@@ -17,6 +17,8 @@ bool pci_is_there(const char *root, const char *address);
 int32_t pci_numa(const char *root, const char *address);
 /* Cards of that vendor's id: display controllers and accelerators. */
 size_t pci_count(const char *root, unsigned vendor);
+/* Minor of its render node (/dev/dri/renderDN); -1: it has none. */
+int32_t pci_render(const char *root, const char *address);
 /* A file of the card with one short line; false when there is none. */
 bool pci_text(const char *root, const char *address, const char *file,
               char *out, size_t room);

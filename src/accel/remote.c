@@ -525,6 +525,27 @@ remote_call(struct remote *remote, const struct wire_request *request,
     return result;
 }
 
+void
+remote_end(struct remote *remote)
+{
+    (void)pthread_mutex_lock(&remote->lock);
+    end_worker(remote, false);
+    (void)pthread_mutex_unlock(&remote->lock);
+}
+
+void
+remote_hold(struct remote *remote)
+{
+    (void)pthread_mutex_lock(&remote->lock);
+    end_worker(remote, false);
+}
+
+void
+remote_go(struct remote *remote)
+{
+    (void)pthread_mutex_unlock(&remote->lock);
+}
+
 bool
 remote_is_mute(struct remote *remote, const char *uuid)
 {

@@ -43,6 +43,12 @@ void remote_free(struct remote *remote);
  * there are.  Both may be NULL. */
 int remote_call(struct remote *remote, const struct wire_request *request,
                 void *payload, size_t size, size_t *got_out, struct error *err);
+/* Ends the worker; the next request starts another. */
+void remote_end(struct remote *remote);
+/* Ends the worker, so that this process has nothing of the cards open, and
+ * lets every request wait until remote_go. */
+void remote_hold(struct remote *remote);
+void remote_go(struct remote *remote);
 /* Is the card one that does not answer? */
 bool remote_is_mute(struct remote *remote, const char *uuid);
 /* Are there cards that did not even give their names? */

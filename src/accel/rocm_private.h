@@ -71,6 +71,8 @@ int rocm_nodes(struct accel *accel, const char *part,
                struct error *err);
 int rocm_settle(struct accel *accel, const char *uuid, struct error *err);
 int rocm_reset(struct accel *accel, const char *uuid, struct error *err);
+int rocm_scrub(struct accel *accel, const char *uuid,
+               struct accel_scrub *done_out, struct error *err);
 int rocm_events(struct accel *accel, int wait_ms,
                 struct accel_event list[ACCEL_EVENTS_MAX], size_t *count_out,
                 struct error *err);

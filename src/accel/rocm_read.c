@@ -329,10 +329,11 @@ rocm_nodes(struct accel *accel, const char *part,
                        &minor_number);
     if (status != RSMI_SUCCESS)
         return rocm_error(err, status, "rsmi_dev_drm_render_minor_get", part);
-    nodes[0] = (struct accel_node){ .kind = ACCEL_DEVICE,
-                                    .name = "renderD%u",
-                                    .major = 226,
-                                    .minor = minor_number };
+    nodes[0] = (struct accel_node){
+        .kind = ACCEL_DEVICE, .major = 226, .minor = minor_number, .plain = true
+    };
+    (void)snprintf(nodes[0].name, sizeof(nodes[0].name), "dri/renderD%" PRIu32,
+                   minor_number);
     *count_out = 1;
     if (!rocm_text(rocm, "/proc/devices", devices, sizeof(devices)))
         return 0;
@@ -344,6 +345,7 @@ rocm_nodes(struct accel *accel, const char *part,
             (struct accel_node){ .kind = ACCEL_DEVICE,
                                  .name = "kfd",
                                  .major = (unsigned)strtoul(line, NULL, 10),
+                                 .plain = true,
                                  .shared = true };
     return 0;
 }
@@ -396,6 +398,17 @@ rocm_reset(struct accel *accel, const char *uuid, struct error *err)
     return status == RSMI_SUCCESS
                ? 0
                : rocm_error(err, status, "rsmi_dev_gpu_reset", uuid);
+}
+
+/* Nothing of a card's memory outlives its reset. */
+int
+rocm_scrub(struct accel *accel, const char *uuid, struct accel_scrub *done_out,
+           struct error *err)
+{
+    if (rocm_reset(accel, uuid, err) != 0)
+        return -1;
+    *done_out = (struct accel_scrub){ .method = "reset by the vendor's library" };
+    return 0;
 }
 
 /* --- what happens --- */

@@ -260,6 +260,7 @@ an_amd_card_is_reset_when_nobody_is_on_it(void **state)
     struct accel_process list[ACCEL_PROCESSES_MAX];
     struct accel_node nodes[ACCEL_NODES_MAX];
     struct accel_event events[ACCEL_EVENTS_MAX];
+    struct accel_scrub done = { 0 };
     struct error err = { 0 };
     size_t count = 0;
 
@@ -278,10 +279,16 @@ an_amd_card_is_reset_when_nobody_is_on_it(void **state)
     assert_int_equal(err.code, ERROR_CONFLICT);
     assert_int_equal(accel_reset(&accel, A, &err), 0);
     assert_int_equal(world->cards[0].used, 0);
+    assert_int_equal(accel_scrub(&accel, B, &done, &err), -1);
+    assert_int_equal(err.code, ERROR_CONFLICT);
+    assert_int_equal(accel_scrub(&accel, A, &done, &err), 0);
+    assert_string_equal(done.method, "reset by the vendor's library");
     assert_int_equal(accel_settle(&accel, A, &err), 0);
     assert_int_equal(world->cards[0].cap, 560000000);
     assert_int_equal(accel_nodes(&accel, B, nodes, &count, &err), 0);
     assert_int_equal(count, 2);
+    assert_string_equal(nodes[0].name, "dri/renderD129");
+    assert_true(nodes[0].plain);
     assert_int_equal(nodes[0].major, 226);
     assert_int_equal(nodes[0].minor, 129);
     assert_int_equal(nodes[1].major, 235);

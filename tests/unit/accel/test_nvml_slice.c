@@ -136,10 +136,16 @@ a_slice_has_nodes_of_its_own(void **state)
 
     (void)state;
     assert_int_equal(accel_nodes(&accel, U1, nodes, &count, &err), 0);
-    assert_int_equal(count, 3);
+    assert_int_equal(count, 4);
+    assert_string_equal(nodes[0].name, "nvidia1");
+    assert_true(nodes[0].plain);
     assert_int_equal(nodes[0].major, 195);
     assert_int_equal(nodes[0].minor, 1);
     assert_false(nodes[0].shared);
+    /* Of the driver's libraries this machine has one. */
+    assert_int_equal(nodes[3].kind, ACCEL_LIBRARY);
+    assert_string_equal(nodes[3].name, "libnvidia-ml.so.1");
+    assert_true(nodes[3].manage);
     assert_int_equal(nodes[1].minor, 255);
     assert_true(nodes[1].shared);
     assert_int_equal(nodes[2].major, 509);
@@ -147,9 +153,11 @@ a_slice_has_nodes_of_its_own(void **state)
     assert_int_equal(accel_slice_create(&accel, U0 "/1g.5gb@0", &err), 0);
     assert_int_equal(accel_nodes(&accel, U0 "/1g.5gb@0", nodes, &count, &err),
                      0);
-    assert_int_equal(count, 5);
+    assert_int_equal(count, 6);
+    assert_string_equal(nodes[3].name, "nvidia-caps/nvidia-cap30");
     assert_int_equal(nodes[3].major, 235);
     assert_int_equal(nodes[3].minor, 30);
+    assert_string_equal(nodes[4].name, "nvidia-caps/nvidia-cap31");
     assert_int_equal(nodes[4].minor, 31);
     accel_close(&accel);
 }
