@@ -29,10 +29,10 @@
 #define MIB ((size_t)1048576)
 /* Memory is taken in pieces, the large ones first. */
 #define PIECE_MAX (1024 * MIB)
-#define PIECE_MIN (2 * MIB)
+#define PIECE_MIN ((size_t)65536)
 #define PIECES 4096
 /* What one word is written to, and read back at a time. */
-#define STRIDE (32 * MIB)
+#define STRIDE (32 * MIB) /* a power of two */
 /* What the driver itself keeps of a card's memory is less than this part. */
 #define KEPT_PART 16
 
@@ -55,6 +55,7 @@ struct cuda {
     cuda_device device;
     bool retained, pinned; /* the context; seen is the library's */
     unsigned char *seen, *wanted; /* STRIDE bytes each */
+    uint32_t word;                /* that wanted is full of */
     size_t count;
     struct piece pieces[PIECES];
 };
@@ -278,6 +279,19 @@ write_all(struct cuda *cuda, uint32_t seed, struct error *err)
     return answer == CUDA_SUCCESS ? 0 : fail(err, answer, "cuCtxSynchronize");
 }
 
+static void
+want(struct cuda *cuda, uint32_t word)
+{
+    size_t size = sizeof(word);
+
+    if (cuda->word == word)
+        return;
+    cuda->word = word;
+    memcpy(cuda->wanted, &word, size);
+    for (; size < STRIDE; size *= 2)
+        memcpy(cuda->wanted + size, cuda->wanted, size);
+}
+
 static int
 check_piece(struct cuda *cuda, const struct piece *piece, size_t at,
             uint32_t word, struct error *err)
@@ -288,8 +302,7 @@ check_piece(struct cuda *cuda, const struct piece *piece, size_t at,
     answer = CUDA_CALL(cuda, cuMemcpyDtoH_v2, cuda->seen, piece->at + at, size);
     if (answer != CUDA_SUCCESS)
         return fail(err, answer, "cuMemcpyDtoH_v2");
-    for (size_t i = 0; i < STRIDE; i += sizeof(word))
-        memcpy(cuda->wanted + i, &word, sizeof(word));
+    want(cuda, word);
     return memcmp(cuda->seen, cuda->wanted, size) == 0
                ? 0
                : error_set(err, ERROR_VERIFY,

@@ -34,7 +34,7 @@ static const char *const card_keys[] = {
     "uuid",   "vendor", "model",         "memory_mib", "compute_units",
     "pci",    "numa",   "island",        "driver",     "health",
     "device", "links",  "health_reason", "arch",        "runtime",
-    "features", "bus",  NULL
+    "features", "bus",  "stuck_mib", NULL
 };
 static const char *const device_keys[] = { "major", "minor", NULL };
 static const char *const link_keys[] = { "uuid", "kind", "lanes", NULL };
@@ -138,11 +138,20 @@ read_state(const json_t *object, struct accel_state *state, struct error *err)
     return 0;
 }
 
+/* Memory that stays in use though nobody is on the card, until a reset. */
+static int
+read_stuck(const json_t *object, int64_t *stuck_out, struct error *err)
+{
+    *stuck_out = 0;
+    return json_int(object, "stuck_mib", false, 0, 1 << 20, stuck_out, err);
+}
+
 static int
 read_card(const json_t *object, struct sim_card *out, struct error *err)
 {
     struct accel_card *card = &out->card;
     struct accel_state state = { .health = ACCEL_HEALTHY };
+    int64_t stuck;
 
     out->reset_ms = -1;
     card->numa = -1;
@@ -176,7 +185,7 @@ read_card(const json_t *object, struct sim_card *out, struct error *err)
         read_int32(object, "island", false, -1, &card->island, err) != 0 ||
         read_device(object, out, err) != 0 ||
         read_state(object, &state, err) != 0 ||
-        read_links(object, card, err) != 0)
+        read_stuck(object, &stuck, err) != 0 || read_links(object, card, err) != 0)
         return -1;
     if (!is_uuid(card->uuid))
         return error_field(err, "/uuid",
@@ -420,6 +429,7 @@ sim_health(struct accel *accel, const char *uuid, struct accel_state *state_out,
                                  .power_mw = -1 };
     const struct sim_card *card;
     scoped_json estate = NULL;
+    int64_t stuck = 0;
     json_t *item;
     size_t i;
 
@@ -439,10 +449,13 @@ sim_health(struct accel *accel, const char *uuid, struct accel_state *state_out,
         if (here == NULL || strcmp(here, uuid) != 0)
             continue;
         state.reason[0] = '\0';
-        if (read_state(item, &state, err) != 0)
+        if (read_state(item, &state, err) != 0 ||
+            read_stuck(item, &stuck, err) != 0)
             return -1;
         judge_script(sim, card, &state);
     }
+    state.memory_used_mib =
+        stuck > card->freed_mib ? stuck - card->freed_mib : 0;
     *state_out = state;
     return 0;
 }
@@ -681,11 +694,14 @@ sim_reset(struct accel *accel, const char *uuid, struct error *err)
 {
     const struct sim *sim = accel->state;
     struct accel_scrub done;
+    struct accel_state state = { 0 };
     struct sim_card *card;
 
-    if (sim_scrub(accel, uuid, &done, err) != 0)
+    if (sim_scrub(accel, uuid, &done, err) != 0 ||
+        sim_health(accel, uuid, &state, err) != 0)
         return -1;
     card = (struct sim_card *)(uintptr_t)find(accel, uuid, err);
+    card->freed_mib += state.memory_used_mib;
     card->reset_ms = clock_mono_ms() - sim->opened_ms;
     return 0;
 }

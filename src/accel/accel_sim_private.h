@@ -17,6 +17,7 @@ struct sim_card {
     struct accel_card card;
     unsigned major, minor;
     int64_t reset_ms; /* the last time, as events count; -1: never */
+    int64_t freed_mib; /* by resets, of what was stuck */
 };
 
 /* One line of the script. */

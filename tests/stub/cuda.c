@@ -101,7 +101,8 @@ map_memory(uint32_t number)
     char path[300];
     int fd;
 
-    (void)snprintf(path, sizeof(path), "%s.memory%u", getenv(STUB_ENV), number);
+    (void)snprintf(path, sizeof(path), "%s.%s", getenv(STUB_ENV),
+                   world->cards[number].uuid);
     fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
     if (fd < 0 || ftruncate(fd, (off_t)size) != 0)
         return CUDA_NO_DEVICE;

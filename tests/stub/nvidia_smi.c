@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * nvidia-smi --gpu-reset -i UUID, for tests: a card that somebody has open is
- * not reset, and one that is reset has as much in use as at the beginning.
+ * not reset, one may hang in it, and one that is reset has as much in use as
+ * at the beginning.
  */
 #include "tests/stub/nvml_stub.h"
 
@@ -21,6 +22,8 @@ main(int argc, char **argv)
 
         if (strcmp(card->uuid, argv[3]) != 0)
             continue;
+        while (card->cannot_reset == 2)
+            (void)pause();
         if (card->cannot_reset != 0 || card->process_count > 0)
             return 1;
         card->used_mib = IDLE_MIB;

@@ -73,7 +73,7 @@ struct stub_card {
     int32_t links[18];
     uint32_t fabric_state, fabric_clique;
     uint8_t fabric_cluster[16];
-    /* as libcuda.so.1 has it: its memory is the file WORLD.memoryN */
+    /* as libcuda.so.1 has it: its memory is the file WORLD.UUID */
     struct {
         uint32_t memory_mib, kept_mib; /* all of it, and the driver's */
         uint32_t taken_mib; /* by somebody else */
@@ -82,7 +82,7 @@ struct stub_card {
         uint32_t other; /* it says that it is another card */
         uint32_t contexts; /* that are open */
     } cuda;
-    uint32_t resets, cannot_reset;
+    uint32_t resets, cannot_reset; /* 2: a reset never comes back */
 };
 
 struct stub_event {
@@ -148,8 +148,8 @@ stub_fill(struct stub_world *world, uint32_t count)
         card->major = 8;
         card->width = 16;
         card->power_limit = 400000;
-        card->cuda.memory_mib = 64;
-        card->cuda.kept_mib = 2;
+        card->cuda.memory_mib = 32;
+        card->cuda.kept_mib = 1;
         for (int j = 0; j < 18; j++)
             card->links[j] = -1;
     }

@@ -85,7 +85,7 @@ opened(int clean_ms)
 static void
 memory_path(int card, char path[200])
 {
-    (void)snprintf(path, 200, "%s/world.memory%d", home, card);
+    (void)snprintf(path, 200, "%s/world.%s", home, card == 0 ? U0 : U1);
 }
 
 /* Something of a tenant's at the beginning, in the middle and at the end of
@@ -95,13 +95,13 @@ plant(int card)
 {
     struct error err = { 0 };
     char path[200];
-    char *bytes = memory_new((size_t)62 * MIB, 1);
+    char *bytes = memory_new((size_t)31 * MIB, 1);
 
     memcpy(bytes, "secret", 6);
-    memcpy(bytes + (size_t)31 * MIB + 5, "secret", 6);
-    memcpy(bytes + (size_t)62 * MIB - 6, "secret", 6);
+    memcpy(bytes + (size_t)15 * MIB + 5, "secret", 6);
+    memcpy(bytes + (size_t)31 * MIB - 6, "secret", 6);
     memory_path(card, path);
-    if (file_write(path, bytes, (size_t)62 * MIB, 0600, &err) != 0)
+    if (file_write(path, bytes, (size_t)31 * MIB, 0600, &err) != 0)
         fail_msg("%s", err.text);
     free(bytes);
 }
@@ -116,7 +116,7 @@ left_on(int card)
     size_t count = 0;
 
     memory_path(card, path);
-    if (file_read(path, (size_t)65 * MIB, &bytes, &err) != 0)
+    if (file_read(path, (size_t)33 * MIB, &bytes, &err) != 0)
         fail_msg("%s", err.text);
     for (size_t i = 0; i < bytes.size; i++)
         count += bytes.bytes[i] != 0;
@@ -135,8 +135,8 @@ nothing_is_left_on_the_card_that_is_meant(void **state)
     plant(1);
     if (accel_scrub(&accel, U0, &done, &err) != 0)
         fail_msg("%s", err.text);
-    /* 64 MiB, but for the 2 that the driver keeps. */
-    assert_int_equal(done.bytes, 62 * MIB);
+    /* 32 MiB, but for the one that the driver keeps. */
+    assert_int_equal(done.bytes, 31 * MIB);
     assert_string_equal(done.method,
                         "overwritten through CUDA and read back: A5, 00");
     assert_int_equal(left_on(0), 0);
@@ -183,7 +183,7 @@ memory_that_does_not_hold_what_is_written_is_found(void **state)
     accel_close(&accel);
 }
 
-/* Of 64 MiB no more than 4 may stay out of reach. */
+/* Of 32 MiB no more than 2 may stay out of reach. */
 static void
 memory_that_cannot_be_reached_is_not_clean(void **state)
 {
@@ -192,13 +192,13 @@ memory_that_cannot_be_reached_is_not_clean(void **state)
     struct error err = { 0 };
 
     (void)state;
-    world->cards[0].cuda.taken_mib = 2;
+    world->cards[0].cuda.taken_mib = 1;
     assert_int_equal(accel_scrub(&accel, U0, &done, &err), 0);
-    world->cards[0].cuda.taken_mib = 4;
+    world->cards[0].cuda.taken_mib = 2;
     assert_int_equal(accel_scrub(&accel, U0, &done, &err), -1);
     assert_int_equal(err.code, ERROR_CONFLICT);
     assert_string_equal(
-        err.text, "only 58 of 64 MiB of the card's memory are to be had");
+        err.text, "only 29 of 32 MiB of the card's memory are to be had");
     accel_close(&accel);
 }
 
