@@ -24,6 +24,7 @@
 #define WATCH_MS 20000
 #define RECONCILE_MS 100
 #define REPORT_MS 10000 /* also without news: CPU time */
+#define SCRUBS_AT_ONCE 8
 #define BACKOFF_MIN_MS 200
 #define BACKOFF_MAX_MS 5000
 
@@ -49,7 +50,7 @@ struct agent {
     struct lane *starts;
     struct lane *quick; /* notices, kills, removals, releases */
     struct lane *volumes;
-    struct lane *scrubs; /* one after the other */
+    struct lane *scrubs; /* one takes as long as its card has memory */
     struct lane *readers;
 
     pthread_mutex_t lock; /* of all below */
@@ -642,7 +643,7 @@ init(struct agent *agent, const struct agent_options *options)
     agent->starts = lane_new(8);
     agent->quick = lane_new(4);
     agent->volumes = lane_new(2);
-    agent->scrubs = lane_new(1);
+    agent->scrubs = lane_new(SCRUBS_AT_ONCE);
     agent->readers = lane_new(4);
     (void)pthread_condattr_init(&monotonic);
     (void)pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);

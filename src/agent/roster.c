@@ -20,6 +20,7 @@ struct chore {
     int tries;
     int64_t retry_ms;
     char text[128];
+    struct engine_scrub scrub; /* the last one */
 };
 
 struct chores {
@@ -364,9 +365,11 @@ chore_result(struct chore *chore, const struct roster_step *step,
     /* The order was turned round meanwhile. */
     if (chore->remove != step->remove)
         return;
+    chore->scrub = step->scrub;
     if (err == NULL) {
         chore->done = true;
-        (void)snprintf(chore->text, sizeof(chore->text), "%s", step->text);
+        (void)snprintf(chore->text, sizeof(chore->text), "%s",
+                       step->scrub.text);
         return;
     }
     chore->tries++;
@@ -478,6 +481,24 @@ report_releases(const struct roster *roster, struct arena *arena,
 }
 
 static void
+report_steps(const struct engine_scrub *scrub, struct arena *arena,
+             struct report_scrub *fact)
+{
+    struct report_step *list = arena_alloc(arena, scrub->count * sizeof(*list));
+
+    for (size_t i = 0; i < scrub->count; i++)
+        list[i] = (struct report_step){
+            .step = arena_strdup(arena, scrub->steps[i].step),
+            .from_ms = scrub->steps[i].from_ms,
+            .to_ms = scrub->steps[i].to_ms,
+            .good = scrub->steps[i].good,
+            .text = arena_strdup(arena, scrub->steps[i].text),
+        };
+    fact->steps = list;
+    fact->step_count = scrub->count;
+}
+
+static void
 report_scrubs(const struct roster *roster, struct arena *arena,
               struct report *report)
 {
@@ -488,12 +509,14 @@ report_scrubs(const struct roster *roster, struct arena *arena,
     for (size_t i = 0; i < roster->scrubs.count; i++) {
         const struct chore *scrub = &roster->scrubs.list[i];
 
-        if ((scrub->done || scrub->failed) && count < REPORT_CARDS_MAX)
-            list[count++] = (struct report_scrub){
-                .uuid = arena_strdup(arena, scrub->id),
-                .verified = scrub->done,
-                .text = arena_strdup(arena, scrub->text),
-            };
+        if ((!scrub->done && !scrub->failed) || count == REPORT_CARDS_MAX)
+            continue;
+        list[count] = (struct report_scrub){
+            .uuid = arena_strdup(arena, scrub->id),
+            .verified = scrub->done,
+            .text = arena_strdup(arena, scrub->text),
+        };
+        report_steps(&scrub->scrub, arena, &list[count++]);
     }
     report->scrubs = list;
     report->scrub_count = count;

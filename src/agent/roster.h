@@ -31,7 +31,7 @@ struct roster_step {
     json_t *start;    /* a reference of the step's own, or NULL */
     json_t *gang;     /* the same, or NULL */
     struct report_cap cap;
-    char text[128];   /* result of a scrub */
+    struct engine_scrub scrub; /* what came of a scrub */
 };
 
 struct roster;

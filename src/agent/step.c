@@ -78,8 +78,7 @@ step_do(struct engine *engine, struct logs *logs,
     case ROSTER_VOLUME:
         return engine->ops->volume(engine, &volume, err);
     case ROSTER_SCRUB:
-        return engine->ops->scrub(engine, step->id, step->text,
-                                         sizeof(step->text), err);
+        return engine->ops->scrub(engine, step->id, &step->scrub, err);
     }
     return 0;
 }

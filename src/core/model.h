@@ -228,6 +228,7 @@ struct card { /* below a node; name is "card0", "card1", ... */
     bool sliced;   /* cut for hard slices; changed by a scrub alone */
     char dirty[TEXT_MAX_SIZE]; /* released slices that wait for their scrub:
                                   "1g.10gb@6 3g.40gb@0" */
+    struct blob *cleaning; /* the last handover, step by step; NULL: none */
     struct ref last_tenant;
     int64_t cut_ms; /* metered up to here (remainder classes) */
     /* derived */
@@ -712,6 +713,7 @@ struct binding { /* below an instance: card <-> instance, [from, to) */
     char vendor[32]; /* of the card */
     char model[64];
     int64_t price_nano; /* of a card-hour then: for what is not metered yet */
+    struct blob *cleaning; /* what was done after it; NULL: not yet */
 };
 
 struct hold { /* below the beneficiary workload: a part kept free for it */

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/json.h"
 #include "core/alarm.h"
 #include "core/classify.h"
 #include "core/cut.h"
@@ -455,6 +456,82 @@ observe_cards_inventory(struct changes *changes, struct ref node,
 
 /* --- scrubs --- */
 
+/* A tenant's record names neither the card nor what else was on it. */
+static json_t *
+step_row(const struct report_step *step, bool platform)
+{
+    json_t *row = json_pack("{s:s, s:I, s:I, s:b}", "step", step->step,
+                            "from_ms", (json_int_t)step->from_ms, "to_ms",
+                            (json_int_t)step->to_ms, "good", step->good);
+
+    if (platform || (step->good && strcmp(step->step, "scrub") == 0))
+        (void)json_object_set_new(row, "text", json_string(step->text));
+    return row;
+}
+
+static json_t *
+steps_of(const struct report_scrub *fact, bool platform)
+{
+    json_t *rows = json_array();
+
+    for (size_t i = 0; i < fact->step_count; i++)
+        (void)json_array_append_new(rows, step_row(&fact->steps[i], platform));
+    return rows;
+}
+
+static void
+set_cleaning(struct changes *changes, struct blob **member,
+             const struct report_scrub *fact, json_t *steps, bool platform)
+{
+    scoped_buffer text = { 0 };
+    scoped_json doc = json_pack("{s:b, s:I, s:o}", "verified", fact->verified,
+                                "at_ms", (json_int_t)changes->context.now_ms,
+                                "steps", steps);
+
+    if (platform)
+        (void)json_object_set_new(doc, "text", json_string(fact->text));
+    json_write(&text, doc);
+    change_doc(changes, member, buffer_text(&text));
+}
+
+/* The confirmed release is where a tenant's handover begins. */
+static void
+record_binding(struct changes *changes, struct ref ref,
+               const struct report_scrub *fact)
+{
+    struct binding *binding = change_update(changes, ref);
+    const struct instance *instance =
+        change_get(changes, binding->object.parent);
+    int64_t from_ms = instance != NULL && instance->ended_ms > 0
+                          ? instance->ended_ms
+                          : binding->to_ms;
+    json_t *steps = steps_of(fact, false);
+
+    (void)json_array_insert_new(
+        steps, 0,
+        json_pack("{s:s, s:I, s:I, s:b}", "step", "release", "from_ms",
+                  (json_int_t)from_ms, "to_ms", (json_int_t)binding->to_ms,
+                  "good", 1));
+    set_cleaning(changes, &binding->cleaning, fact, steps, false);
+}
+
+/* On the card, and on every binding since the handover before. */
+static void
+record(struct changes *changes, struct ref card, const char *slice,
+       const struct report_scrub *fact)
+{
+    struct card *image = change_update(changes, card);
+
+    set_cleaning(changes, &image->cleaning, fact, steps_of(fact, true), true);
+    world_each_index(changes->world, KIND_BINDING, 0, card, ref) {
+        const struct binding *binding = change_get(changes, ref);
+
+        if (binding != NULL && binding->to_ms != 0 &&
+            binding->cleaning == NULL && strcmp(binding->slice, slice) == 0)
+            record_binding(changes, ref, fact);
+    }
+}
+
 static bool
 is_bound_slice(const struct changes *changes, struct ref card,
                const char *slice)
@@ -498,7 +575,7 @@ quarantine(struct changes *changes, struct ref ref,
 {
     ((struct card *)change_update(changes, ref))->handover = HANDOVER_FAILED;
     alarm_raise(changes, ref, "card.quarantined",
-                "the card's memory could not be cleaned: %s", fact->text);
+                "the card could not be handed over: %s", fact->text);
 }
 
 /* One slice is clean and gone; a failure takes the whole card out, what runs
@@ -513,6 +590,7 @@ observe_slice(struct changes *changes, struct ref ref, const char *slice,
     if (!take_dirty(dirty, slice) || is_bound_slice(changes, ref, slice))
         return;
     usage_cut(changes, ref);
+    record(changes, ref, slice, fact);
     if (!fact->verified) {
         quarantine(changes, ref, fact);
         return;
@@ -562,6 +640,7 @@ observe_cards_scrub(struct changes *changes, struct ref node,
         present->sliced != (slice[0] != '\0'))
         return 0;
     usage_cut(changes, ref);
+    record(changes, ref, "", fact);
     if (!fact->verified) {
         quarantine(changes, ref, fact);
         return 0;

@@ -21,6 +21,7 @@
 #define REPORT_VOLUMES_MAX 1024
 #define REPORT_LOGS_MAX 4
 #define REPORT_EVENTS_MAX 16 /* of one card */
+#define REPORT_STEPS_MAX 12
 #define REPORT_LOG_BYTES_MAX 65536
 
 /* In the order of enum card_health. */
@@ -151,10 +152,20 @@ struct report_release {
     size_t card_count;
 };
 
+/* One step of a card's handover (runner/handover.h). */
+struct report_step {
+    const char *step; /* wait, whole, idle, reset, settle, scrub, probe, cut */
+    int64_t from_ms, to_ms;
+    bool good;
+    const char *text;
+};
+
 struct report_scrub {
     const char *uuid;
     bool verified;
     const char *text; /* method, or why it failed */
+    const struct report_step *steps;
+    size_t step_count;
 };
 
 enum report_volume_state {

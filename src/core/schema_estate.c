@@ -239,6 +239,8 @@ static const struct field card_fields[] = {
     ENUM(card, handover, U, handover_names, "between two tenants"),
     BOOL(card, sliced, 0, "cut for hard slices"),
     TEXT(card, dirty, 0, "released slices that wait for their scrub"),
+    DOC(card, cleaning, FIELD_PLATFORM,
+        "the last handover: how it ended, and each step with its time"),
     REF(card, last_tenant, FIELD_PLATFORM, KIND_TENANT, "last holder"),
     TIME(card, cut_ms, FIELD_PLATFORM, "metered up to here"),
 };

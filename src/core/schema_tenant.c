@@ -377,6 +377,8 @@ static const struct field binding_fields[] = {
     TEXT(binding, vendor, 0, "vendor of the card"),
     TEXT(binding, model, 0, "model of the card"),
     AMOUNT(binding, price_nano, 0, "of a card-hour when it began"),
+    DOC(binding, cleaning, 0,
+        "the card's handover after it: each step with its time"),
 };
 static const struct field hold_fields[] = {
     REF(hold, card, FIELD_INDEX, KIND_CARD, "card"),

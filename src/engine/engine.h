@@ -66,6 +66,20 @@ struct engine_log {
 
 struct engine;
 
+/* What was done to hand a card over. */
+struct engine_step {
+    char step[16];
+    int64_t from_ms, to_ms;
+    bool good;
+    char text[128];
+};
+
+struct engine_scrub {
+    char text[128];
+    size_t count;
+    struct engine_step steps[REPORT_STEPS_MAX];
+};
+
 struct engine_ops {
     const char *name;
     unsigned capabilities; /* enum engine_capability */
@@ -109,10 +123,10 @@ struct engine_ops {
                     struct error *err);
     int (*volume)(struct engine *engine, const struct order_volume *wanted,
                   struct error *err);
-    /* text_out: what was done, of at least 128 bytes.  ERROR_VERIFY: the
-     * memory is not clean; ERROR_CONFLICT: the card is in use. */
-    int (*scrub)(struct engine *engine, const char *uuid, char *text_out,
-                 size_t room, struct error *err);
+    /* ERROR_VERIFY: the card is not clean, and the steps say why;
+     * ERROR_CONFLICT: an instance holds it. */
+    int (*scrub)(struct engine *engine, const char *uuid,
+                 struct engine_scrub *scrub_out, struct error *err);
     int (*log)(struct engine *engine, const char *instance,
                int64_t incarnation, int64_t offset, int64_t max,
                struct engine_log *log_out, struct error *err);

@@ -16,7 +16,8 @@
 /* Kills and removals wait for processes to be gone; an image may be large. */
 #define CALL_MS 30000
 #define START_MS 600000
-#define SCRUB_MS 600000
+/* A wait, a reset, a scrub and another wait, each with its own bound. */
+#define SCRUB_MS 1800000
 
 struct engine_local {
     struct engine engine;
@@ -583,23 +584,43 @@ local_volume(struct engine *engine, const struct order_volume *wanted,
     return call(engine, request, START_MS, &result, err);
 }
 
-static int
-local_scrub(struct engine *engine, const char *uuid, char *text_out,
-            size_t room, struct error *err)
+static void
+read_steps(struct arena *arena, const json_t *list, struct engine_scrub *out)
 {
+    for (size_t i = 0; i < json_array_size(list) && i < REPORT_STEPS_MAX; i++) {
+        const json_t *item = json_array_get(list, i);
+        struct engine_step *step = &out->steps[out->count++];
+
+        *step = (struct engine_step){
+            .from_ms = number_of(item, "from_ms"),
+            .to_ms = number_of(item, "to_ms"),
+            .good = json_is_true(json_object_get(item, "good")),
+        };
+        (void)snprintf(step->step, sizeof(step->step), "%s",
+                       text_of(arena, item, "step", 15));
+        (void)snprintf(step->text, sizeof(step->text), "%s",
+                       text_of(arena, item, "text", 127));
+    }
+}
+
+static int
+local_scrub(struct engine *engine, const char *uuid,
+            struct engine_scrub *scrub_out, struct error *err)
+{
+    scoped_arena arena = arena_new();
     json_t *request = make("card_scrub");
     scoped_json result = NULL;
-    const char *method;
 
+    *scrub_out = (struct engine_scrub){ 0 };
     (void)json_object_set_new(request, "uuid", json_string(uuid));
     if (call(engine, request, SCRUB_MS, &result, err) != 0)
         return -1;
-    if (!json_is_true(json_object_get(result, "verified")))
-        return error_set(err, ERROR_VERIFY,
-                         "the planted patterns are still there");
-    method = json_string_value(json_object_get(result, "method"));
-    (void)snprintf(text_out, room, "%s", method != NULL ? method : "");
-    return 0;
+    read_steps(arena, json_object_get(result, "steps"), scrub_out);
+    (void)snprintf(scrub_out->text, sizeof(scrub_out->text), "%s",
+                   text_of(arena, result, "text", 127));
+    return json_is_true(json_object_get(result, "verified"))
+               ? 0
+               : error_set(err, ERROR_VERIFY, "%s", scrub_out->text);
 }
 
 static int

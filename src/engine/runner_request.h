@@ -64,10 +64,12 @@
  *       "foreign_slices": those of them that were not made here,
  *       "change": what is being changed, "change_failure": of the last change,
  *       "holders": [{"instance", "incarnation", "slice", "memory_mib"}],
- *       "processes": [{"pid", "uid", "name", "owner", "incarnation"}]}]}
+ *       "processes": [{"pid", "uid", "name", "owner", "incarnation"}]}],
+ *       "devices": {"checked", "mended", "stopped"}}   of runner/devices.h
  *   holders: instances that were given the card and are not removed.
- *   owner: the instance whose cgroup the process is in, or "foreign" (then
- *   incarnation is 0): the card is not free.  uid: -1 when it is not known.
+ *   owner: the instance whose cgroup the process is in, "platform" for one
+ *   of the runner's own, which cleans or asks, or "foreign" (then incarnation
+ *   is 0): the card is not free.  uid: -1 when it is not known.
  *
  * ---- {"op": "image_list"}
  *   -> {"images": [{"name", "digest", "size_bytes", "prepared": bool,
@@ -201,12 +203,17 @@
  *   of the tenant sees the same owners.  Only its tenant's instances mount it.
  *
  * ---- {"op": "card_scrub", "uuid"}
- *   Overwrites the card's memory and verifies it by planted patterns; a slice
- *   is destroyed then, a card left whole, or cut when the name ends in
- *   "/sliced" (engine/part.h).  Refused (`conflict`) while an instance holds
- *   the card or a process is on it, and while it has slices that were not made
- *   here, unless the name ends in "/cleared".
- *   -> {"uuid", "scrubbed_bytes", "method", "verified": true, "simulated"}
+ *   Hands the card over: waits until nobody is on it and its memory is idle,
+ *   puts it back to its defaults, cleans it, looks at it once more
+ *   (runner/handover.h); a slice is destroyed then, a card left whole, or cut
+ *   when the name ends in "/sliced" (engine/part.h).  Refused (`conflict`)
+ *   while an instance holds the card, and while it has slices that were not
+ *   made here, unless the name ends in "/cleared"; `busy` while it is being
+ *   scrubbed.
+ *   -> {"uuid", "verified": bool, "text": how it was cleaned, or why it was
+ *       not, "scrubbed_bytes", "simulated",
+ *       "steps": [{"step", "from_ms", "to_ms", "good": bool, "text"}]}
+ *   Until it is verified the runner starts no other tenant's work on it.
  * ---- {"op": "release_check", "instance", "incarnation"}
  *   After kill or remove: is any process left on the cards it had?  What is
  *   being started or runs is never released, whether it opened them or not.

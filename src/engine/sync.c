@@ -107,11 +107,21 @@ static const struct codec_field release_fields[] = {
 static const struct codec release_codec =
     CODEC(struct report_release, release_fields);
 
+static const struct codec_field step_fields[] = {
+    CODEC_FIELD(struct report_step, step, CODEC_ID, 0, 15),
+    CODEC_FIELD(struct report_step, from_ms, CODEC_INT, 0, NUMBER_MAX),
+    CODEC_FIELD(struct report_step, to_ms, CODEC_INT, 0, NUMBER_MAX),
+    CODEC_FIELD(struct report_step, good, CODEC_BOOL, 0, 0),
+    CODEC_FIELD(struct report_step, text, CODEC_TEXT, 0, 127),
+};
+static const struct codec step_codec = CODEC(struct report_step, step_fields);
+
 static const struct codec_field scrub_fields[] = {
     CODEC_FIELD(struct report_scrub, uuid, CODEC_PART, 0,
                 PART_TEXT_MAX - 1),
     CODEC_FIELD(struct report_scrub, verified, CODEC_BOOL, 0, 0),
     CODEC_FIELD(struct report_scrub, text, CODEC_TEXT, 0, 127),
+    { .name = "steps", .type = CODEC_MINE },
 };
 static const struct codec scrub_codec =
     CODEC(struct report_scrub, scrub_fields);
@@ -212,6 +222,16 @@ write_release(json_t *item, const void *record)
 }
 
 static void
+write_scrub(json_t *item, const void *record)
+{
+    const struct report_scrub *scrub = record;
+
+    (void)json_object_set_new(item, "steps",
+                              codec_write_list(&step_codec, scrub->steps,
+                                               scrub->step_count, NULL));
+}
+
+static void
 write_log(json_t *item, const void *record)
 {
     const struct report_log *log = record;
@@ -262,7 +282,8 @@ write_lists(json_t *object, const struct report *report)
                          report->release_count, write_release));
     (void)json_object_set_new(object, "scrubs",
                               codec_write_list(&scrub_codec, report->scrubs,
-                                               report->scrub_count, NULL));
+                                               report->scrub_count,
+                                               write_scrub));
     (void)json_object_set_new(
         object, "volumes",
         codec_write_list(&volume_codec, report->volumes,
@@ -312,6 +333,23 @@ read_release(struct arena *arena, const json_t *item, void *record,
     return codec_read_ids(arena, item, "cards", REPORT_CARDS_MAX,
                           PART_TEXT_MAX - 1,
                           &release->cards, &release->card_count, err);
+}
+
+static const struct codec_list step_list = { "steps", &step_codec,
+                                             REPORT_STEPS_MAX, NULL };
+
+static int
+read_scrub(struct arena *arena, const json_t *item, void *record,
+           struct error *err)
+{
+    struct report_scrub *scrub = record;
+    void *steps;
+
+    if (codec_read_list(arena, &step_list, item, &steps, &scrub->step_count,
+                        err) != 0)
+        return -1;
+    scrub->steps = steps;
+    return 0;
 }
 
 static int
@@ -366,7 +404,7 @@ static const struct codec_list release_list = { "releases", &release_codec,
                                                 REPORT_INSTANCES_MAX,
                                                 read_release };
 static const struct codec_list scrub_list = { "scrubs", &scrub_codec,
-                                              REPORT_CARDS_MAX, NULL };
+                                              REPORT_CARDS_MAX, read_scrub };
 static const struct codec_list volume_list = { "volumes", &volume_codec,
                                                REPORT_VOLUMES_MAX, NULL };
 static const struct codec_list log_list = { "logs", &log_codec,

@@ -168,7 +168,8 @@ obey(const struct order *order, struct memory *memory, struct report *report)
         obey_instance(&order->instances[i], memory, report);
     for (size_t i = 0; i < order->scrub_count && i < LIST_MAX; i++)
         memory->scrubs[report->scrub_count++] =
-            (struct report_scrub){ order->scrubs[i], true, "said so" };
+            (struct report_scrub){ order->scrubs[i], true, "said so", NULL,
+                                   0 };
     for (size_t i = 0; i < order->volume_count && i < LIST_MAX; i++)
         memory->volumes[report->volume_count++] = (struct report_volume){
             order->volumes[i].volume,
@@ -480,7 +481,7 @@ static void
 lie_about_scrub(const char *card)
 {
     struct lie lie;
-    struct report_scrub fact = { card, true, "said so" };
+    struct report_scrub fact = { card, true, "said so", NULL, 0 };
 
     lie_begin(&lie);
     lie.sync.report.scrubs = &fact;

@@ -161,6 +161,7 @@ CREATE TABLE "card" (
     "handover" TEXT,
     "sliced" INTEGER,
     "dirty" TEXT,
+    "cleaning" TEXT,
     "last_tenant" TEXT,
     "cut_ms" INTEGER,
     "live" INTEGER NOT NULL DEFAULT 1
@@ -624,6 +625,7 @@ CREATE TABLE "binding" (
     "vendor" TEXT,
     "model" TEXT,
     "price_nano" INTEGER,
+    "cleaning" TEXT,
     "live" INTEGER NOT NULL DEFAULT 1
 ) STRICT;
 CREATE TABLE "hold" (

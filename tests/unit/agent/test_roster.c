@@ -251,9 +251,16 @@ a_scrub_that_cannot_be_verified_is_reported(void **state)
     view(scene, 0, REPORT_RUNNING);
     order(scene, 0, 0, 1);
     scrub = expect(scene, ROSTER_SCRUB, DUTY_NOTHING, NOW);
+    scrub.scrub.count = 1;
+    scrub.scrub.steps[0] =
+        (struct engine_step){ "wait", 1000, 1500, false, "somebody is on it" };
     finish(scene, &scrub, ERROR_VERIFY, NOW);
     assert_int_equal(report(scene).scrub_count, 1);
     assert_false(report(scene).scrubs[0].verified);
+    assert_int_equal(report(scene).scrubs[0].step_count, 1);
+    assert_string_equal(report(scene).scrubs[0].steps[0].text,
+                        "somebody is on it");
+    assert_int_equal(report(scene).scrubs[0].steps[0].to_ms, 1500);
     expect_nothing(scene, NOW + 60000);
 }
 

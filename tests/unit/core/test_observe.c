@@ -476,7 +476,7 @@ free_card(struct scene *scene)
 static size_t
 say_scrub(struct scene *scene, struct ref node, bool verified)
 {
-    struct report_scrub scrub = { CARD, verified, "patterns" };
+    struct report_scrub scrub = { CARD, verified, "patterns", NULL, 0 };
     struct report report = { .scrubs = &scrub, .scrub_count = 1 };
 
     return say(scene, node, &report);
@@ -503,6 +503,39 @@ a_failed_scrub_quarantines_the_card(void **state)
     assert_true(stands(scene, scene->card, "card.quarantined"));
     (void)say_scrub(scene, scene->node, true);
     assert_int_equal(the_card(scene)->handover, HANDOVER_FAILED);
+}
+
+/* The card's own record says all; the tenant's has no text but how it was
+ * cleaned, since another may name what else was on the card. */
+static void
+each_step_of_a_handover_is_kept_with_the_binding_before_it(void **state)
+{
+    static const struct report_step steps[] = {
+        { "wait", 5000, 5400, true, "nobody is on it" },
+        { "scrub", 5400, 9400, true, "A5, 00" },
+        { "probe", 9400, 9500, false, "the process \"miner\" is on it" },
+    };
+    const struct report_scrub scrub = { CARD, false, "probe: it failed", steps,
+                                        3 };
+    struct report report = { .scrubs = &scrub, .scrub_count = 1 };
+    struct scene *scene = *state;
+    const char *theirs, *ours;
+
+    free_card(scene);
+    assert_null(world_binding(scene->world, scene->binding)->cleaning);
+    (void)say(scene, scene->node, &report);
+    theirs = world_binding(scene->world, scene->binding)->cleaning->bytes;
+    ours = the_card(scene)->cleaning->bytes;
+    assert_non_null(strstr(ours, "\"step\":\"wait\""));
+    assert_non_null(strstr(ours, "miner"));
+    assert_non_null(strstr(ours, "\"text\":\"probe: it failed\""));
+    assert_null(strstr(theirs, "miner"));
+    assert_null(strstr(theirs, "it failed"));
+    assert_non_null(strstr(theirs, "\"step\":\"release\""));
+    assert_non_null(strstr(theirs, "\"from_ms\":5400,\"good\":true,\"step\":"
+                                   "\"scrub\",\"text\":\"A5, 00\","
+                                   "\"to_ms\":9400"));
+    assert_non_null(strstr(theirs, "\"verified\":false"));
 }
 
 static void
@@ -822,6 +855,7 @@ main(void)
         TEST(a_scrub_of_a_card_in_use_counts_for_nothing),
         TEST(a_scrub_of_another_nodes_card_is_refused),
         TEST(a_foreign_process_makes_the_card_not_free_until_it_is_gone),
+        TEST(each_step_of_a_handover_is_kept_with_the_binding_before_it),
         TEST(a_card_that_is_not_listed_is_missing_until_it_is_back),
         TEST(health_is_kept_with_its_reason),
         TEST(a_card_that_another_node_has_is_refused),

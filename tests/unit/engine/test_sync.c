@@ -33,7 +33,9 @@ static const struct report_instance instance = {
     { 0, 0, 0 }
 };
 static const struct report_release release = { ID, 2, cards, 2 };
-static const struct report_scrub scrub = { "GPU-1", true, "patterns" };
+static const struct report_step step = { "scrub", 1000, 2500, true,
+                                         "A5, 00" };
+static const struct report_scrub scrub = { "GPU-1", true, "patterns", &step, 1 };
 static const struct report_volume volume = {
     "vo_aaaaaaaaaaaaaaaaaaaaaaaaaa", REPORT_VOLUME_FAILED, "full"
 };
