@@ -26,19 +26,12 @@
 /* Small files of the platform, out of the reach of the instance. */
 #define MADE_OPTIONS "mode=0711,size=4m"
 #define MACHINE_BINDS_MAX 8
-#define ENV_ROOM (2 * RUNNER_ENV_MAX + 16)
+#define ENV_ROOM (2 * RUNNER_ENV_MAX + 20)
 
 static int
 fail(struct error *err, const char *step)
 {
     return error_set(err, ERROR_INTERNAL, "%s: %s", step, strerror(errno));
-}
-
-/* As many nodes as the cards of the instance can have. */
-static size_t
-card_nodes_max(const struct instance *instance)
-{
-    return instance->start.card_count * ACCEL_NODES_MAX;
 }
 
 /* In memory: nothing here outlives the boot, and a dozen files of a journalling
@@ -264,71 +257,42 @@ mount_volumes(struct node *node, struct instance *instance, int userns_fd,
 
 /* Files of a card are reached through this mount only: what they lie in is
  * closed, so their own mode may be open and instances that share a card need
- * no common owner. */
+ * no common owner.  The driver's libraries are everybody's. */
 static int
-mount_card_file(const struct instance *instance,
-                const struct accel_node *card_node, size_t at,
-                struct error *err)
+mount_card_file(const struct instance *instance, const struct grant_item *item,
+                size_t at, struct error *err)
 {
+    struct idmap_flags flags = { .no_exec = item->kind == ACCEL_FILE,
+                                 .read_only = item->kind == ACCEL_LIBRARY };
     char target[PATH_ROOM];
     int fd;
 
     (void)snprintf(target, sizeof(target), "%s/made/cards/%zu", instance->place,
                    at);
     fd = open(target, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
-    if (fd < 0 || close(fd) != 0 || chmod(card_node->host_path, 0666) != 0)
+    if (fd < 0 || close(fd) != 0 ||
+        (item->kind == ACCEL_FILE && chmod(item->host_path, 0666) != 0))
         return fail(err, "make a card's place");
-    return idmap_mount(-1, card_node->host_path, target,
-                       (struct idmap_flags){ .no_exec = true }, err);
+    return idmap_mount(-1, item->host_path, target, flags, err);
 }
 
-/* All nodes of all cards of the instance, aliases filled in. */
+/* The grant is made once: what is mounted is what is looked for later. */
 static int
-list_card_nodes(struct node *node, const struct instance *instance,
-                struct accel_node *out, size_t *count_out, struct error *err)
+mount_cards(struct node *node, struct instance *instance, struct error *err)
 {
-    size_t count = 0;
+    const struct runner_start *start = &instance->start;
+    struct grant *grant = &instance->grant;
 
-    for (size_t i = 0; i < instance->start.card_count; i++) {
-        struct accel_node list[ACCEL_NODES_MAX];
-        size_t found = 0;
-
-        if (accel_nodes(&node->accel, instance->start.cards[i], list, &found,
-                        err) != 0)
+    for (size_t i = 0; i < start->card_count; i++)
+        if (part_is_slice(start->cards[i]) &&
+            partition_create(node->partition, start->cards[i], instance, err) !=
+                0)
             return -1;
-        for (size_t k = 0; k < found; k++) {
-            char *mark = strstr(list[k].name, "%u");
-
-            out[count] = list[k];
-            if (mark != NULL)
-                (void)snprintf(out[count].name, sizeof(out[count].name),
-                               "%.*s%zu%s", (int)(mark - list[k].name),
-                               list[k].name, i, mark + 2);
-            count++;
-        }
-    }
-    *count_out = count;
-    return 0;
-}
-
-static int
-mount_cards(struct node *node, const struct instance *instance,
-            struct error *err)
-{
-    struct accel_node *nodes =
-        arena_alloc(instance->arena, card_nodes_max(instance) * sizeof(*nodes));
-    size_t count = 0;
-
-    for (size_t i = 0; i < instance->start.card_count; i++)
-        if (part_is_slice(instance->start.cards[i]) &&
-            partition_create(node->partition, instance->start.cards[i],
-                             instance, err) != 0)
-            return -1;
-    if (list_card_nodes(node, instance, nodes, &count, err) != 0)
+    if (grant_of(node, instance, instance->arena, grant, err) != 0)
         return -1;
-    for (size_t i = 0; i < count; i++)
-        if (nodes[i].kind == ACCEL_FILE &&
-            mount_card_file(instance, &nodes[i], i, err) != 0)
+    for (size_t i = 0; i < grant->count; i++)
+        if (grant->items[i].kind != ACCEL_DEVICE &&
+            mount_card_file(instance, &grant->items[i], i, err) != 0)
             return -1;
     return 0;
 }
@@ -435,7 +399,26 @@ add_card_env(struct node *node, const struct instance *instance,
                          usable));
     if (node->accel.ops->simulated)
         set_env(env, count, "BULKHEAD_SIMULATED=1");
+    set_env(env, count, grant_selector(node, instance, instance->arena));
     buffer_release(&list);
+}
+
+/* The driver's libraries are found before any that the image has. */
+static void
+add_library_env(const struct instance *instance, const char **env,
+                size_t *count)
+{
+    static const char name[] = "LD_LIBRARY_PATH=";
+    const char *now = "";
+
+    if (!grant_has_libraries(&instance->grant))
+        return;
+    for (size_t i = 0; i < *count; i++)
+        if (strncmp(env[i], name, sizeof(name) - 1) == 0)
+            now = env[i] + sizeof(name) - 1;
+    set_env(env, count,
+            arena_printf(instance->arena, "%s" GRANT_LIBRARIES "%s%s", name,
+                         now[0] != '\0' ? ":" : "", now));
 }
 
 /* What it is as it begins; the file says what it has become. */
@@ -467,10 +450,12 @@ env_of(struct node *node, const struct instance *instance)
             "/bin");
     set_env(env, &count, "HOME=/");
     for (size_t i = 0; i < instance->image->env_count; i++)
-        if (strchr(instance->image->env[i], '=') != NULL)
+        if (strchr(instance->image->env[i], '=') != NULL &&
+            !grant_is_selector(instance->image->env[i], true))
             set_env(env, &count, instance->image->env[i]);
     for (size_t i = 0; i < start->env_count; i++)
-        set_env(env, &count, start->env[i]);
+        if (!grant_is_selector(start->env[i], false))
+            set_env(env, &count, start->env[i]);
     if (instance->port.address != 0)
         network_describe(instance->port, &names);
     set_env(env, &count,
@@ -493,6 +478,7 @@ env_of(struct node *node, const struct instance *instance)
     if (instance->nics[0] != '\0')
         set_env(env, &count,
                 arena_printf(arena, "BULKHEAD_NICS=%s", instance->nics));
+    add_library_env(instance, env, &count);
     return env;
 }
 
@@ -525,24 +511,44 @@ add_bind(struct spec *spec, struct spec_bind *binds, const char *source,
                                                     .no_exec = no_exec };
 }
 
-static int
-add_places(struct node *node, const struct instance *instance,
-           struct spec *spec, struct error *err)
+/* The cards' files and device nodes. */
+static void
+add_cards(const struct instance *instance, struct spec *spec,
+          struct spec_bind *binds)
+{
+    struct arena *arena = instance->arena;
+    const struct grant *grant = &instance->grant;
+    struct spec_device *devices =
+        arena_alloc(arena, (grant->count + 1) * sizeof(*devices));
+
+    for (size_t i = 0; i < grant->count; i++) {
+        const struct grant_item *item = &grant->items[i];
+
+        if (item->kind == ACCEL_DEVICE)
+            devices[spec->device_count++] =
+                (struct spec_device){ .path = item->path,
+                                      .major = item->major,
+                                      .minor = item->minor };
+        else
+            add_bind(
+                spec, binds,
+                arena_printf(arena, "%s/made/cards/%zu", instance->place, i),
+                item->path, item->kind == ACCEL_LIBRARY,
+                item->kind == ACCEL_FILE);
+    }
+    spec->devices = devices;
+}
+
+static void
+add_places(const struct instance *instance, struct spec *spec)
 {
     struct arena *arena = instance->arena;
     const struct runner_start *start = &instance->start;
-    struct accel_node *nodes =
-        arena_alloc(arena, card_nodes_max(instance) * sizeof(*nodes));
     struct spec_bind *binds =
-        arena_alloc(arena, (card_nodes_max(instance) + RUNNER_VOLUMES_MAX +
+        arena_alloc(arena, (instance->grant.count + RUNNER_VOLUMES_MAX +
                             MACHINE_BINDS_MAX + 1) *
                                sizeof(*binds));
-    struct spec_device *devices =
-        arena_alloc(arena, card_nodes_max(instance) * sizeof(*devices));
-    size_t count = 0;
 
-    if (list_card_nodes(node, instance, nodes, &count, err) != 0)
-        return -1;
     add_bind(spec, binds, arena_printf(arena, "%s/made/run", instance->place),
              "/run/bulkhead", true, true);
     for (size_t i = 0; machine_files[i] != NULL; i++)
@@ -554,23 +560,8 @@ add_places(struct node *node, const struct instance *instance,
         add_bind(spec, binds,
                  arena_printf(arena, "%s/made/volumes/%zu", instance->place, i),
                  start->volumes[i].path, start->volumes[i].read_only, false);
-    for (size_t i = 0; i < count; i++) {
-        const char *path =
-            arena_printf(arena, "/dev/bulkhead/%s", nodes[i].name);
-
-        if (nodes[i].kind == ACCEL_FILE)
-            add_bind(
-                spec, binds,
-                arena_printf(arena, "%s/made/cards/%zu", instance->place, i),
-                path, false, true);
-        else
-            devices[spec->device_count++] = (struct spec_device){
-                .path = path, .major = nodes[i].major, .minor = nodes[i].minor
-            };
-    }
+    add_cards(instance, spec, binds);
     spec->binds = binds;
-    spec->devices = devices;
-    return 0;
 }
 
 /* A limit above our own would need a capability. */
@@ -626,8 +617,9 @@ build_container(struct node *node, struct instance *instance, const char *netns,
     json_t *config;
     int result;
 
-    if (spec.argv == NULL || add_places(node, instance, &spec, err) != 0)
+    if (spec.argv == NULL)
         return -1;
+    add_places(instance, &spec);
     config = spec_new(&spec);
     result = container_create(&container, config, pending, err);
     json_decref(config);

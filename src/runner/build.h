@@ -21,7 +21,7 @@ struct node;
  *     root/                 both together: the container's root
  *     run/                  /run/bulkhead inside
  *     volumes/N             volume N, id-mapped
- *     cards/N               file N of the cards
+ *     cards/N               file N of the grant
  */
 
 /* Has the image ready, makes the journal and the empty place: enough for

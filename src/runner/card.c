@@ -1,13 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "runner/card.h"
 
+#include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
+#include "base/file.h"
 #include "base/json.h"
+#include "base/log.h"
 #include "engine/part.h"
+#include "runner/cdi.h"
+#include "runner/devices.h"
+#include "runner/handover.h"
 #include "runner/look.h"
 #include "runner/node.h"
 #include "runner/node_pin.h"
@@ -23,6 +30,26 @@ user_of(pid_t pid)
     return stat(path, &status) == 0 ? (json_int_t)status.st_uid : -1;
 }
 
+/* The process that cleans a card, or asks about it, is a child of ours. */
+static bool
+is_ours(pid_t pid)
+{
+    char path[48];
+    char text[512];
+    const char *at;
+    scoped_fd fd = -1;
+    ssize_t size;
+
+    (void)snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+    fd = open(path, O_RDONLY | O_CLOEXEC);
+    size = fd < 0 ? 0 : read(fd, text, sizeof(text) - 1);
+    text[size > 0 ? size : 0] = '\0';
+    /* "PID (NAME) STATE PARENT ..", and a name may have anything. */
+    at = strrchr(text, ')');
+    return at != NULL && strlen(at) > 4 &&
+           strtol(at + 4, NULL, 10) == (long)getpid();
+}
+
 /* Each process with the instance whose group it is in. */
 static json_t *
 rows_of(struct node *node, const struct accel_crew *crew)
@@ -36,6 +63,7 @@ rows_of(struct node *node, const struct accel_crew *crew)
         char name[INSTANCE_NAME_MAX];
         const struct instance *owner;
         json_t *text = json_string(process->name);
+        const char *other = is_ours(process->pid) ? "platform" : "foreign";
 
         cgroup_of(process->pid, top, name, sizeof(name));
         node_lock(node);
@@ -45,7 +73,7 @@ rows_of(struct node *node, const struct accel_crew *crew)
             json_pack("{s:i, s:I, s:o, s:s, s:I}", "pid", (int)process->pid,
                       "uid", user_of(process->pid), "name",
                       text != NULL ? text : json_string("?"), "owner",
-                      owner != NULL ? owner->id : "foreign", "incarnation",
+                      owner != NULL ? owner->id : other, "incarnation",
                       (json_int_t)(owner != NULL ? owner->incarnation : 0)));
         node_unlock(node);
     }
@@ -194,6 +222,7 @@ card_list(struct node *node, json_t **out, struct error *err)
     scoped_arena arena = arena_new();
     const char *const *uuids = NULL;
     struct accel_card *cards;
+    struct error ignored;
     struct accel_crew *crews;
     size_t count = 0;
     size_t known = 0;
@@ -219,8 +248,11 @@ card_list(struct node *node, json_t **out, struct error *err)
         add_layout(node, cards[i].uuid, row);
         (void)json_array_append_new(rows, row);
     }
-    *out = json_pack("{s:s, s:b, s:o}", "accel", node->accel.ops->name,
-                     "simulated", node->accel.ops->simulated, "cards", rows);
+    *out = json_pack("{s:s, s:b, s:o, s:o}", "accel", node->accel.ops->name,
+                     "simulated", node->accel.ops->simulated, "cards", rows,
+                     "devices", devices_audit(node));
+    if (cdi_write(node, &ignored) != 0)
+        log_warn("describe the cards for others: %s", ignored.text);
     return 0;
 }
 
@@ -228,86 +260,92 @@ card_list(struct node *node, json_t **out, struct error *err)
 static int
 begin_scrub(struct node *node, const char *uuid, struct error *err)
 {
+    size_t slot = 0;
     int result = 0;
 
     node_lock(node);
-    if (node->scrubbing[0] != '\0')
-        result = error_set(err, ERROR_BUSY, "a card is being scrubbed");
+    if (node_is_scrubbing(node, uuid))
+        result = error_set(err, ERROR_BUSY, "the card is being scrubbed");
+    while (slot < NODE_SCRUBS_MAX && node->scrubbing[slot][0] != '\0')
+        slot++;
+    if (slot == NODE_SCRUBS_MAX)
+        result = error_set(err, ERROR_BUSY, "%d cards are being scrubbed",
+                           NODE_SCRUBS_MAX);
     for (const struct instance *at = node->first; at != NULL; at = at->next)
         for (size_t i = 0; i < at->start.card_count; i++)
             if (part_overlap(at->start.cards[i], uuid))
                 result = error_set(err, ERROR_CONFLICT,
                                    "an instance holds card %s", uuid);
     if (result == 0)
-        (void)snprintf(node->scrubbing, sizeof(node->scrubbing), "%s", uuid);
+        (void)snprintf(node->scrubbing[slot], sizeof(node->scrubbing[slot]),
+                       "%s", uuid);
     node_unlock(node);
     return result;
 }
 
-/* A slice is cleaned and gone, if it is one of ours. */
-static int
-clean_slice(struct node *node, const char *part, struct accel_scrub *done,
-            struct error *err)
+static void
+end_scrub(struct node *node, const char *uuid)
 {
-    if (partition_check_own(node->partition, part, err) != 0 ||
-        accel_scrub(&node->accel, part, done, err) != 0)
-        return -1;
-    return partition_destroy(node->partition, part, err);
+    node_lock(node);
+    for (size_t i = 0; i < NODE_SCRUBS_MAX; i++)
+        if (strcmp(node->scrubbing[i], uuid) == 0)
+            node->scrubbing[i][0] = '\0';
+    node_unlock(node);
 }
 
-/* A card that is not well is reset before it is cleaned; one that cannot be
- * reset is cleaned all the same, and says itself how it is then. */
+static json_t *
+steps_of(const struct handover *done)
+{
+    json_t *steps = json_array();
+
+    for (size_t i = 0; i < done->count; i++)
+        (void)json_array_append_new(
+            steps, json_pack("{s:s, s:I, s:I, s:b, s:s}", "step",
+                             done->steps[i].name, "from_ms",
+                             (json_int_t)done->steps[i].from_ms, "to_ms",
+                             (json_int_t)done->steps[i].to_ms, "good",
+                             done->steps[i].good, "text", done->steps[i].text));
+    return steps;
+}
+
+/* Slices that somebody else made wait for an operator's word. */
 static int
-reset_ill(struct node *node, const char *uuid, const struct accel_state *state,
+check_own(struct node *node, const char *part, const char *uuid,
           struct error *err)
 {
-    if (state->health == ACCEL_HEALTHY ||
-        accel_reset(&node->accel, uuid, err) == 0)
-        return 0;
-    return err->code == ERROR_UNSUPPORTED || err->code == ERROR_DENIED ? 0 : -1;
-}
-
-/* A card is cleaned as a whole, and left as the name says. */
-static int
-clean(struct node *node, const char *part, struct accel_scrub *done,
-      struct error *err)
-{
-    char uuid[PART_TEXT_MAX];
-    struct accel_state state = { 0 };
+    struct partition_view view = { .sliced = false };
+    struct error ignored;
 
     if (part_is_slice(part))
-        return clean_slice(node, part, done, err);
-    (void)snprintf(uuid, sizeof(uuid), "%.*s", (int)part_uuid_size(part),
-                   part);
-    if (accel_health(&node->accel, uuid, &state, err) != 0 ||
-        (state.sliced && partition_cut(node->partition, uuid, false,
-                                       part_is_cleared(part), err) != 0) ||
-        reset_ill(node, uuid, &state, err) != 0 ||
-        accel_scrub(&node->accel, uuid, done, err) != 0)
-        return -1;
-    return part_is_sliced(part)
-               ? partition_cut(node->partition, uuid, true, false, err)
-               : 0;
+        return partition_check_own(node->partition, part, err);
+    if (part_is_cleared(part) ||
+        partition_look(node->partition, uuid, &view, &ignored) != 0 ||
+        view.foreign[0] == '\0')
+        return 0;
+    return error_set(err, ERROR_CONFLICT,
+                     "card %s has slices that were not made here: %.100s", uuid,
+                     view.foreign);
 }
 
 int
 card_scrub(struct node *node, const char *uuid, json_t **out, struct error *err)
 {
-    struct accel_scrub done = { 0 };
-    int result;
+    struct handover done = { 0 };
+    struct accel_card card;
+    char whole[PART_TEXT_MAX];
 
-    if (begin_scrub(node, uuid, err) != 0)
+    (void)snprintf(whole, sizeof(whole), "%.*s", (int)part_uuid_size(uuid),
+                   uuid);
+    if (accel_describe(&node->accel, whole, &card, err) != 0 ||
+        check_own(node, uuid, whole, err) != 0 || begin_scrub(node, uuid, err) != 0)
         return -1;
-    result = clean(node, uuid, &done, err);
-    node_lock(node);
-    node->scrubbing[0] = '\0';
-    node_unlock(node);
-    if (result == 0)
-        *out = json_pack("{s:s, s:I, s:s, s:b, s:b}", "uuid", uuid,
-                         "scrubbed_bytes", (json_int_t)done.bytes, "method",
-                         done.method, "verified", 1, "simulated",
-                         node->accel.ops->simulated);
-    return result;
+    handover_run(node, uuid, &done);
+    end_scrub(node, uuid);
+    *out = json_pack("{s:s, s:I, s:b, s:s, s:b, s:o}", "uuid", uuid,
+                     "scrubbed_bytes", (json_int_t)done.bytes, "verified",
+                     done.verified, "text", done.text, "simulated",
+                     node->accel.ops->simulated, "steps", steps_of(&done));
+    return 0;
 }
 
 /* The cards the incarnation has, or had until it was removed. */

@@ -120,6 +120,7 @@ spawn_monitor(const struct container *container, int64_t log_bytes, int sync_fd,
             .pass_fd = sync_fd,
             .gated = true,
             .gate_fd = gate_fd,
+            .plain_modes = true, /* crun's device nodes */
             .output_fd = said_fd,
             .input_fd = -1,
         },

@@ -12,6 +12,7 @@
 #include "engine/runner_request.h"
 #include "runner/cgroup.h"
 #include "runner/container.h"
+#include "runner/grant.h"
 #include "runner/network.h"
 #include "runner/pin.h"
 
@@ -73,6 +74,7 @@ struct instance {
     bool cap_open; /* the last change did not reach the kernel */
     struct instance_checkpoint checkpoint;
     const struct image *image; /* while it is being started */
+    struct grant grant;        /* while it is being started */
     int64_t lost_ms; /* since when neither process nor monitor is there */
 };
 

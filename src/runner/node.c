@@ -75,6 +75,16 @@ node_volume_users(struct node *node, const char *volume,
     return count;
 }
 
+bool
+node_is_scrubbing(const struct node *node, const char *part)
+{
+    for (size_t i = 0; i < NODE_SCRUBS_MAX; i++)
+        if (node->scrubbing[i][0] != '\0' &&
+            part_overlap(node->scrubbing[i], part))
+            return true;
+    return false;
+}
+
 static int
 check_present(const struct instance *instance, int64_t incarnation,
               struct error *err)
@@ -227,7 +237,7 @@ static int
 prepare_state(const struct policy *policy, struct error *err)
 {
     static const char *const names[] = { "instances", "exits", "crun",
-                                         "removed" };
+                                         "removed", "handover" };
     char path[PATH_ROOM];
 
     if (file_make_directory(policy->state_dir, 0711, err) != 0)
@@ -419,6 +429,7 @@ node_open(struct node *node, const struct policy *given, struct error *err)
         access("/sys/fs/cgroup/memory/memory.memsw.limit_in_bytes", F_OK) == 0;
     (void)pthread_mutex_init(&node->volume_lock, NULL);
     (void)pthread_mutex_init(&node->lock, NULL);
+    (void)pthread_mutex_init(&node->baseline_lock, NULL);
     (void)pthread_cond_init(&node->changed, NULL);
     (void)snprintf(cards, sizeof(cards), "%s/cards", policy->state_dir);
     container_version("/usr/bin/crun", node->runtime, sizeof(node->runtime));

@@ -21,9 +21,13 @@
  * What is on this node: the instances, and everything they share?
  *
  * Locks, in the order in which they are taken: volume_lock, that of the
- * partition's changes, lock, those inside image_store and network.  An instance that is busy belongs to one
+ * partition's changes, lock, baseline_lock, those inside image_store and
+ * network.  An instance that is busy belongs to one
  * thread, which alone changes it; everybody else reads it under `lock`.
  */
+
+/* Cards of one machine that are handed over at a time. */
+#define NODE_SCRUBS_MAX 32
 
 struct node {
     struct policy own; /* what `policy` points to */
@@ -46,7 +50,8 @@ struct node {
     bool stopping;    /* waits end at once */
     int64_t exits_ms; /* when exit codes came last, as far as was looked */
     struct instance *first;
-    char scrubbing[ACCEL_PART_MAX]; /* the part being scrubbed, or "" */
+    char scrubbing[NODE_SCRUBS_MAX][ACCEL_PART_MAX]; /* parts, or "" */
+    pthread_mutex_t baseline_lock; /* of the files of baseline.h */
     char runtime[64], monitor[64];    /* versions */
     struct buffer filter; /* of system calls, for crun; empty: it makes one */
 };
@@ -79,6 +84,9 @@ int64_t node_removed(struct node *node, const char *id, int64_t incarnation,
                      json_t **record_out);
 int node_remember_removed(struct node *node, const struct instance *instance,
                           struct error *err);
+
+/* Under lock: is the part, or something of it, being scrubbed? */
+bool node_is_scrubbing(const struct node *node, const char *part);
 
 /* Under lock: how many instances but this one use the volume. */
 size_t node_volume_users(struct node *node, const char *volume,

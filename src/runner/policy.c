@@ -42,6 +42,8 @@ static const char *const policy_keys[] = { "version",
                                            "writable_root",
                                            "image_entries_max",
                                            "images",
+                                           "release_wait_ms",
+                                           "cdi_dir",
                                            NULL };
 
 static int
@@ -104,6 +106,7 @@ read_paths(struct arena *arena, const json_t *object, struct policy *out,
             0 ||
         read_path(arena, object, "kernel_log", false, &out->kernel_log, err) !=
             0 ||
+        read_path(arena, object, "cdi_dir", false, &out->cdi_dir, err) != 0 ||
         json_text(object, "accel", false, 16, &accel, err) != 0)
         return -1;
     out->accel = arena_strdup(arena, accel);
@@ -168,6 +171,9 @@ read_limits(const json_t *object, struct policy *out, struct error *err)
         if (json_int(object, limits[i].key, false, 1, INT64_C(1) << 40,
                      limits[i].value, err) != 0)
             return -1;
+    if (json_int(object, "release_wait_ms", false, 100, 600000,
+                 &out->release_wait_ms, err) != 0)
+        return -1;
     return json_bool(object, "writable_root", false, &out->writable_root, err);
 }
 
@@ -217,6 +223,7 @@ policy_parse(struct arena *arena, const char *bytes, size_t size,
         .cap_cpu_milli_min = 50,
         .cap_io_kib_min = 1024,
         .cap_network_kib_min = 128,
+        .release_wait_ms = 20000,
     };
     scoped_json object = json_read(bytes, size, err);
     int64_t version = 0;

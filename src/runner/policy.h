@@ -42,6 +42,9 @@
  *  "cap_cpu_milli_min", "cap_io_kib_min", "cap_network_kib_min",
  *                             what an instance that disturbs others is left
  *                             at least (a second)
+ *  "release_wait_ms": 20000,  how long a released card may take to be idle
+ *  "cdi_dir": "/run/cdi",     where the node's cards are described for other
+ *                             engines (cdi.h); absent: nowhere
  *  "writable_root": bool,     may a start ask for it
  *  "images": ["sha256:..."]}  when present, only these digests
  *
@@ -67,6 +70,8 @@ struct policy {
     int64_t cpu_milli_max, memory_mib_max, pids_max, instances_max;
     int64_t volume_mib_max, image_mib_max, image_entries_max, log_mib_max;
     int64_t cap_cpu_milli_min, cap_io_kib_min, cap_network_kib_min;
+    int64_t release_wait_ms;
+    const char *cdi_dir; /* NULL: none */
     bool writable_root;
     size_t image_count; /* 0: any digest */
     const char *const *images;

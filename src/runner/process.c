@@ -117,7 +117,7 @@ become(const struct process *process)
     (void)sigemptyset(&none);
     (void)sigprocmask(SIG_SETMASK, &none, NULL);
     (void)signal(SIGPIPE, SIG_DFL);
-    (void)umask(022);
+    (void)umask(process->plain_modes ? 0 : 022);
     if ((process->gated && prctl(PR_SET_PDEATHSIG, SIGKILL) != 0) ||
         enter_namespaces(process) != 0 ||
         chdir(process->directory != NULL ? process->directory : "/") != 0)

@@ -31,6 +31,7 @@ struct process {
                               * is killed when this thread ends before it has
                               * forked */
     int gate_fd;
+    bool plain_modes; /* files get the modes that they are made with */
     int output_fd; /* standard output and error; -1: /dev/null */
     int input_fd;  /* standard input; -1: /dev/null */
 };

@@ -229,6 +229,8 @@ resources_of(const struct spec *spec)
                      rules);
 }
 
+/* Its owner is nobody inside, so the node is open to all there: what decides
+ * is that it is there, and the rule. */
 static json_t *
 devices_of(const struct spec *spec)
 {
@@ -239,7 +241,7 @@ devices_of(const struct spec *spec)
             out, json_pack("{s:s, s:s, s:I, s:I, s:i, s:i, s:i}", "path",
                            spec->devices[i].path, "type", "c", "major",
                            (json_int_t)spec->devices[i].major, "minor",
-                           (json_int_t)spec->devices[i].minor, "fileMode", 0660,
+                           (json_int_t)spec->devices[i].minor, "fileMode", 0666,
                            "uid", 0, "gid", 0));
     return out;
 }

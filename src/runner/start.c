@@ -11,7 +11,9 @@
 #include "base/crash.h"
 #include "base/json.h"
 #include "engine/part.h"
+#include "runner/baseline.h"
 #include "runner/build.h"
+#include "runner/devices.h"
 #include "runner/node.h"
 #include "runner/node_pin.h"
 #include "runner/stop.h"
@@ -89,14 +91,21 @@ check_card(struct node *node, const struct instance *instance, const char *uuid,
 {
     int64_t wanted = instance->start.card_memory_mib;
     int64_t taken = 0;
+    int64_t holder;
     struct accel_card card;
 
     if (accel_describe(&node->accel, uuid, &card, err) != 0)
         return -1;
     if (part_slice(uuid)[0] != '\0' && !part_is_slice(uuid))
         return error_field(err, "/cards", "%s is no slice", uuid);
-    if (node->scrubbing[0] != '\0' && part_overlap(node->scrubbing, uuid))
+    if (node_is_scrubbing(node, uuid))
         return error_set(err, ERROR_BUSY, "card %s is being scrubbed", uuid);
+    /* Whoever orders it: nobody gets what another tenant left behind. */
+    holder = baseline_holder(node, uuid, instance->tenant);
+    if (holder != 0 && holder != instance->tenant)
+        return error_set(err, ERROR_CONFLICT,
+                         "card %s was not cleaned%s", uuid,
+                         holder > 0 ? " after another tenant" : "");
     for (const struct instance *at = node->first; at != NULL; at = at->next) {
         if (!has_card(at, uuid))
             continue;
@@ -399,6 +408,18 @@ make(struct node *node, struct instance *instance,
     return made;
 }
 
+/* Before the program can write to them. */
+static int
+hold_cards(struct node *node, const struct instance *instance,
+           struct error *err)
+{
+    for (size_t i = 0; i < instance->start.card_count; i++)
+        if (baseline_hold(node, instance->start.cards[i], instance->tenant,
+                          err) != 0)
+            return -1;
+    return 0;
+}
+
 static int
 launch(struct node *node, struct instance *instance, struct error *err)
 {
@@ -417,6 +438,10 @@ launch(struct node *node, struct instance *instance, struct error *err)
     instance->pid = pid;
     instance->started_ms = clock_wall_ms();
     instance->phase = INSTANCE_RUNNING;
+    if (devices_verify(node, instance, err) != 0 ||
+        hold_cards(node, instance, err) != 0)
+        return -1;
+    CRASH_POINT("runner.held");
     /* Before it runs: a runner that dies right here must adopt it. */
     if (instance_save(instance, err) != 0)
         return -1;

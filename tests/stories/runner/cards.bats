@@ -103,8 +103,9 @@ card() {
     [ "$(card $A '.processes | map(.owner) | unique')" = '["foreign"]' ]
     run start two 1 1 true "{\"cards\": [\"$A\"]}"
     [ "$status" = 7 ]
-    run ask "{\"op\":\"card_scrub\",\"uuid\":\"$A\"}"
-    [ "$status" = 7 ]
+    ask "{\"op\":\"card_scrub\",\"uuid\":\"$A\"}" >"$BATS_TEST_TMPDIR/scrub"
+    [ "$(jq -c '[.verified, .steps[-1].step, .steps[-1].good]' "$BATS_TEST_TMPDIR/scrub")" = '[false,"wait",false]' ]
+    [[ $(jq -r .text "$BATS_TEST_TMPDIR/scrub") == "wait: 1 processes are on the card"* ]]
     exec 9>&-
     start two 1 1 true "{\"cards\": [\"$A\"]}"
 }

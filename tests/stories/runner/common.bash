@@ -33,7 +33,7 @@ make_home() {
  "image_dir": "$HOME_DIR/images", "volume_dir": "$HOME_DIR/volumes",
  "estate": "$HOME_DIR/estate.json", "writable_root": true,
  "memory_mib_max": 1024, "volume_mib_max": 256, "image_mib_max": 64,
- "image_entries_max": 1000}
+ "image_entries_max": 1000, "release_wait_ms": 1000}
 END
 }
 
