@@ -42,7 +42,7 @@ const struct command command_cards = {
     .verb = "cards",
     .help = "Show the cards, or how many are free by class.",
     .more = "USED and HELD are in cards (0.5 is half of it). HANDOVER: clean, "
-            "or pending while its\nmemory is scrubbed. -o wide shows the hard "
+            "or pending while its\nmemory is scrubbed (`bulkhead handover CARD`). -o wide shows the hard "
             "slices of a card: held ones are kept for work\nthat waits, dirty "
             "ones are being scrubbed. Whoever may not see "
             "cards gets FREE and TOTAL, in cards, by class;\none card may "

@@ -23,7 +23,7 @@
     X(cards) X(bindings) X(interference) X(usage) X(cost)                                     \
     X(can_i) X(who_can) X(what_can) X(rights) X(check) X(doctor) X(backup) X(restore) X(restore_confirm)                 \
     X(restore_stop) X(review_keys) X(review_sessions)                         \
-    X(metrics) X(clock_confirm) X(clear_alarm) X(history)                                    \
+    X(metrics) X(clock_confirm) X(clear_alarm) X(clear_card) X(handover) X(history)                                    \
     X(audit_tail) X(audit_search) X(audit_export) X(audit_verify)             \
     X(audit_prove) X(audit_check_proof) X(audit_witness) X(audit_rotate_key)  \
     X(audit_erase) X(audit_strangers) X(audit_retention)                                         \
