@@ -214,7 +214,7 @@ NODES='cd /dev; stat -c "%n %t:%T %a" nvidia*; ls bulkhead 2>&1; ls /usr/local/n
     # 40,960 MiB / 16 + 16
     world used 0 2577 fixed 0 1
     [ "$(scrub $G0 | steps)" = "wait whole idle reset!" ]
-    [ ! -e "$HOME_DIR/state/handover/$G0.json" ]
+    [ "$(jq .base_mib "$HOME_DIR/state/handover/$G0.json")" = null ]
     world fixed 0 0
     [ "$(scrub $G0 | jq .verified)" = true ]
     [ "$(jq .base_mib "$HOME_DIR/state/handover/$G0.json")" = 12 ]
@@ -231,6 +231,14 @@ NODES='cd /dev; stat -c "%n %t:%T %a" nvidia*; ls bulkhead 2>&1; ls /usr/local/n
     world stuck 0 0
     [ "$(scrub $G0 | jq .verified)" = true ]
     start two 1 2 true "{\"cards\": [\"$G0\"]}"
+}
+
+# patience MS: what a released card may take to be idle; a new runner
+patience() {
+    stop_runner
+    jq -c ".release_wait_ms = $1" "$HOME_DIR/policy.json" >"$HOME_DIR/policy.new"
+    mv "$HOME_DIR/policy.new" "$HOME_DIR/policy.json"
+    start_runner
 }
 
 # in_step NAME: brings the handover of the first card to that step and holds it
@@ -258,6 +266,7 @@ in_step() {
 
 @test "a runner that is killed at any step of a handover lends nobody the card" {
     local step n=0
+    patience 20000
     for step in wait reset settle scrub probe; do
         n=$((n + 1))
         echo "# $step"
@@ -285,6 +294,7 @@ in_step() {
         op remove two $n >/dev/null
         scrub $G0 >/dev/null
     done
+    patience 1000
 }
 
 @test "several cards are handed over side by side" {
