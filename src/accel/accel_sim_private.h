@@ -86,6 +86,11 @@ bool sim_script_read(const struct sim *sim, const struct sim_card *card,
 /* Adds the processes that the script has put on the part. */
 void sim_script_processes(const struct sim *sim, const struct sim_part *part,
                           struct accel_crew *crew);
+int sim_health(struct accel *accel, const char *uuid,
+               struct accel_state *state_out, struct error *err);
+int sim_scrub(struct accel *accel, const char *text,
+              struct accel_scrub *done_out, struct error *err);
+int sim_reset(struct accel *accel, const char *uuid, struct error *err);
 int sim_read(struct accel *accel, const char *uuid,
              struct accel_reading *reading_out, struct error *err);
 int sim_events(struct accel *accel, int wait_ms,
