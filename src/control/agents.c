@@ -256,6 +256,7 @@ serve_run(struct loop *loop, struct job *base)
     agents->serving = false;
     (void)pthread_mutex_unlock(&agents->lock);
     check_leases(agents, base->arena);
+    agents_check_looks(agents, base->arena);
     mark_touched(agents);
     agents_expire_logs(agents, job, now);
     call = agents_take_parked(agents, (struct ref){ 0 });

@@ -92,6 +92,12 @@ void agents_expire_logs(struct agents *agents, struct agents_job *job,
                         int64_t mono_ms);
 void agents_finish_logs(struct agents_log *logs);
 
+/* World thread: what was measured of a node's cards; and whose health was not
+ * told of for too long. */
+void agents_note_looks(struct agents *agents, struct ref node,
+                       const struct report *report);
+void agents_check_looks(struct agents *agents, struct arena *arena);
+
 /* Any thread: has the world thread look at parked calls soon. */
 void agents_serve(struct agents *agents);
 

@@ -304,6 +304,7 @@ sync_run(struct loop *loop, struct job *base)
         fail(job, &err);
         return;
     }
+    agents_note_looks(job->agents, call->node, &sync.report);
     agents_give_logs(job->agents, job, call->node, &sync.report);
     answer_sync(job, &sync);
 }

@@ -23,6 +23,13 @@ loop_touch(struct loop *loop, struct ref ref)
         world_touch_node(loop->world, ref, now_ms);
 }
 
+void
+loop_touch_card(struct loop *loop, struct ref card,
+                const struct card_readings *readings)
+{
+    world_touch_card(loop->world, card, readings);
+}
+
 struct journal *
 loop_journal(struct loop *loop)
 {

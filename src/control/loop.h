@@ -121,6 +121,9 @@ struct journal *loop_journal(struct loop *loop);
 /* Notes that a node was heard just now: soft state, which is not stored and
  * needs no record. */
 void loop_touch(struct loop *loop, struct ref ref);
+/* The same for what was measured of a card. */
+void loop_touch_card(struct loop *loop, struct ref card,
+                     const struct card_readings *readings);
 
 /* --- timers --- */
 

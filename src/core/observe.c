@@ -360,6 +360,7 @@ observe_release(struct changes *changes, struct ref node,
         return 1;
     }
     lifecycle_released(changes, ref);
+    observe_health_left(changes, instance->object.parent);
     return 0;
 }
 

@@ -10,7 +10,7 @@
 #include "core/lifecycle.h"
 #include "core/usage.h"
 
-/* A look is fresh when it is younger than this. */
+/* A look is fresh while it is younger than a node's lease, or than this. */
 #define FRESH_MS 60000
 
 static const struct card *
@@ -57,12 +57,36 @@ each_workload(struct changes *changes, struct ref ref,
     }
 }
 
+static bool
+is_on_ill(const struct changes *changes, struct ref workload)
+{
+    world_each_child(changes->world, KIND_INSTANCE, workload, instance)
+        world_each_child(changes->world, KIND_BINDING, instance, at) {
+            const struct binding *binding = change_get(changes, at);
+            const struct card *card =
+                binding != NULL && binding->to_ms == 0
+                    ? get_card(changes, binding->card)
+                    : NULL;
+
+            if (card != NULL && card->health > HEALTH_HEALTHY)
+                return true;
+        }
+    return false;
+}
+
+void
+observe_health_left(struct changes *changes, struct ref workload)
+{
+    if (change_get(changes, workload) != NULL &&
+        !is_on_ill(changes, workload))
+        alarm_clear(changes, workload, "workload.card");
+}
+
 static void
 calm_one(struct changes *changes, struct ref workload, const struct card *card)
 {
     (void)card;
-    if (change_get(changes, workload) != NULL)
-        alarm_clear(changes, workload, "workload.card");
+    observe_health_left(changes, workload);
 }
 
 static void
@@ -211,9 +235,14 @@ event_of(const struct report_event *fact)
 }
 
 static bool
-is_fresh(const struct report_look *look)
+is_fresh(const struct changes *changes, const struct report_look *look)
 {
-    return look->age_ms >= 0 && look->age_ms < FRESH_MS;
+    const struct platform *platform =
+        change_get(changes, world_platform_ref(changes->world));
+    int64_t lease_ms = platform != NULL ? platform->lease_ms : 0;
+
+    return look->age_ms >= 0 && look->health != REPORT_UNKNOWN &&
+           look->age_ms < (lease_ms > 0 ? lease_ms : FRESH_MS);
 }
 
 static void
@@ -251,7 +280,7 @@ take_look(struct changes *changes, struct ref ref,
     if (!get_card(changes, ref)->looked)
         ((struct card *)change_update(changes, ref))->looked = true;
     put_history(changes, ref, &health, &policy);
-    if (!blind && is_fresh(look))
+    if (!blind && is_fresh(changes, look))
         refresh(changes, ref);
 }
 

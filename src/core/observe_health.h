@@ -36,6 +36,9 @@ void observe_health_reset(struct changes *changes, struct ref card);
 /* A person's word.  ERROR_CONFLICT: the card itself says something else. */
 int observe_health_set(struct changes *changes, struct ref card, int health,
                        const char *reason, struct error *err);
+/* Work left a card: its owner need not look any more, unless more of it is on
+ * cards that are not well. */
+void observe_health_left(struct changes *changes, struct ref workload);
 /* Another policy is in force for the cards of a pool, none: of all. */
 void observe_health_policy(struct changes *changes, struct ref pool);
 

@@ -574,6 +574,14 @@ world_touch_node(struct world *world, struct ref node, int64_t now_ms)
         ((struct node *)world_slot(world, node))->seen_ms = now_ms;
 }
 
+void
+world_touch_card(struct world *world, struct ref card,
+                 const struct card_readings *readings)
+{
+    if (world_card(world, card) != NULL)
+        ((struct card *)world_slot(world, card))->read = *readings;
+}
+
 /* The soft members of a key or session, NULL for other kinds. */
 static struct seen *
 seen_of(struct world *world, struct ref ref)

@@ -166,6 +166,8 @@ int64_t world_share(const struct world *world, struct ref priority,
 /* --- soft state: kept in memory, not stored each time --- */
 
 void world_touch_node(struct world *world, struct ref node, int64_t now_ms);
+void world_touch_card(struct world *world, struct ref card,
+                      const struct card_readings *readings);
 /* A session or key was used.  True when what is stored of it is older than
  * stale_ms or of another address, and, with note, that was not said since
  * world_stored_credential. */

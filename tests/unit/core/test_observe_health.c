@@ -353,6 +353,52 @@ the_pool_s_policy_says_what_is_done(void **state)
     assert_false(card_health_is_fit(card(scene, 0)));
 }
 
+/* What has left the card is told of no more, however the card is. */
+static void
+an_owner_is_told_as_long_as_it_matters(void **state)
+{
+    struct scene *scene = *state;
+    struct changes *changes;
+    char id[ID_TEXT_MAX];
+    const char *cards[] = { uuids[0] };
+    struct report_release release = { .instance = id,
+                                      .incarnation = 1,
+                                      .cards = cards,
+                                      .card_count = 1 };
+    struct report report = { .releases = &release, .release_count = 1 };
+
+    set_policy(scene, "{\"failed\":{\"running\":\"drain\"}}");
+    (void)look(scene);
+    look_ill(scene, REPORT_FAILED, "the card asks for a reset");
+    assert_true(stands(scene, scene->workload, "workload.card"));
+    id_format(schema_get(KIND_INSTANCE)->prefix,
+              world_instance(scene->world, scene->instance)->object.id, id);
+    changes = begin(scene);
+    assert_int_equal(observe_report(changes, scene->node, &report), 0);
+    world_apply(scene->world, changes);
+    assert_false(stands(scene, scene->workload, "workload.card"));
+    assert_int_equal(card(scene, 0)->health, HEALTH_FAILED);
+    assert_int_equal(card(scene, 0)->used_milli, 0);
+}
+
+/* [N48]: a card that falls ill while it is held is neither free nor less than
+ * nothing. */
+static void
+what_is_held_of_an_ill_card_is_no_debt(void **state)
+{
+    struct scene *scene = *state;
+    const struct card *ill;
+
+    (void)look(scene);
+    look_ill(scene, REPORT_FAILED, "rows");
+    ill = card(scene, 0);
+    assert_int_equal(ill->used_milli, 1000);
+    assert_int_equal(world_pool(scene->world, scene->pool)->cards, 2);
+    assert_false(card_health_is_fit(ill));
+    assert_int_equal(usage_remainder(begin(scene), scene->card[0]),
+                     USAGE_UNHEALTHY);
+}
+
 /* A free card that is to be reset waits for its scrub; one in use is left. */
 static void
 a_reset_waits_until_nobody_has_the_card(void **state)
@@ -458,6 +504,8 @@ main(void)
         TEST(a_node_that_lists_no_card_has_lost_none),
         TEST(a_card_is_stale_until_a_fresh_look),
         TEST(the_pool_s_policy_says_what_is_done),
+        TEST(an_owner_is_told_as_long_as_it_matters),
+        TEST(what_is_held_of_an_ill_card_is_no_debt),
         TEST(a_reset_waits_until_nobody_has_the_card),
         TEST(a_bad_policy_is_refused),
         TEST(a_person_s_word_outlives_looks),
