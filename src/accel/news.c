@@ -7,18 +7,46 @@
 
 /* --- cards --- */
 
+static struct news_card *
+add(struct news *news, const char *uuid, const char *pci)
+{
+    struct news_card *card;
+
+    if (news->count == NEWS_CARDS)
+        return NULL;
+    card = &news->cards[news->count++];
+    *card = (struct news_card){ .count = 0 };
+    (void)snprintf(card->uuid, sizeof(card->uuid), "%.64s", uuid);
+    (void)snprintf(card->pci, sizeof(card->pci), "%.23s", pci);
+    return card;
+}
+
+/* Heard by address before the card was known by name; nothing is left there. */
+static void
+take_over(struct news_card *card, struct news_card *from)
+{
+    for (size_t i = 0; i < from->count && card->count < NEWS_ITEMS; i++)
+        card->items[card->count++] = from->items[i];
+    card->weighty += from->weighty;
+    from->count = 0;
+    from->pci[0] = '\0';
+}
+
 bool
 news_know(struct news *news, const char *uuid, const char *pci)
 {
     struct news_card *card = news_find(news, uuid);
+    struct news_card *here = news_find_pci(news, pci);
 
-    if (card == NULL) {
-        if (news->count == NEWS_CARDS)
-            return false;
-        card = &news->cards[news->count++];
-        *card = (struct news_card){ .count = 0 };
-        (void)snprintf(card->uuid, sizeof(card->uuid), "%s", uuid);
-    }
+    if (card == NULL && here != NULL && here->uuid[0] == '\0')
+        card = here;
+    if (card == NULL)
+        card = add(news, uuid, pci);
+    if (card == NULL)
+        return false;
+    if (here != NULL && here != card && here->uuid[0] == '\0')
+        take_over(card, here);
+    (void)snprintf(card->uuid, sizeof(card->uuid), "%.64s", uuid);
     (void)snprintf(card->pci, sizeof(card->pci), "%.23s", pci);
     return true;
 }
@@ -40,7 +68,7 @@ find(struct news *news, const char *key, size_t offset)
 struct news_card *
 news_find(struct news *news, const char *uuid)
 {
-    return find(news, uuid, offsetof(struct news_card, uuid));
+    return uuid[0] == '\0' ? NULL : find(news, uuid, offsetof(struct news_card, uuid));
 }
 
 struct news_card *
@@ -159,6 +187,8 @@ news_line(struct news *news, const char *line, int64_t at_ms)
         return true;
     card = news_find_pci(news, xid.card);
     if (card == NULL)
+        card = add(news, "", xid.card);
+    if (card == NULL)
         return false;
     news_hear(card, &xid, NEWS_LOG, at_ms);
     return true;
@@ -194,10 +224,13 @@ news_event(struct news *news, const struct accel_event *event, int64_t at_ms)
     struct xid xid = { .number = number_of(event),
                        .pid = -1,
                        .instance = event->instance };
-    struct news_card *card =
-        event->uuid[0] != '\0' ? news_find(news, event->uuid) : NULL;
+    struct news_card *card = news_find(news, event->uuid);
 
-    if (card == NULL || xid.number < 0)
+    if (event->uuid[0] == '\0' || xid.number < 0)
+        return false;
+    if (card == NULL)
+        card = add(news, event->uuid, "");
+    if (card == NULL)
         return false;
     (void)snprintf(xid.card, sizeof(xid.card), "%s", card->pci);
     news_hear(card, &xid, NEWS_LIBRARY, at_ms);

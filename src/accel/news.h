@@ -18,6 +18,9 @@
  * NEWS_TWICE_MS it is one.  Each card has room for NEWS_ITEMS; a program's own
  * faults make room first, and those of many processes become one of nobody's.
  *
+ * What is heard before a card is known (the log begins with the machine, the
+ * library may be slow) is kept until it is.
+ *
  * Times are the machine's wall clock, ms UTC, and are given: this is pure.
  */
 
@@ -50,7 +53,8 @@ struct news {
     struct news_card cards[NEWS_CARDS];
 };
 
-/* Makes the card known, or where it is.  False: there is no more room. */
+/* Makes the card known, or where it is: what was heard before of its UUID or
+ * of its address is about it.  False: there is no more room. */
 bool news_know(struct news *news, const char *uuid, const char *pci);
 /* NULL: not known. */
 struct news_card *news_find(struct news *news, const char *uuid);
@@ -58,8 +62,8 @@ struct news_card *news_find_pci(struct news *news, const char *pci);
 /* Takes what was heard at that time. */
 void news_hear(struct news_card *card, const struct xid *xid,
                enum news_source source, int64_t at_ms);
-/* A line of the kernel's log; true when it is about a known card, or about
- * some card that it does not name: then all are looked at. */
+/* A line of the kernel's log; true when it is about a card, also one that is
+ * not known yet.  One that names no card is left to the looks. */
 bool news_line(struct news *news, const char *line, int64_t at_ms);
 /* An event of the library; false: it is none that leaves a trace. */
 bool news_event(struct news *news, const struct accel_event *event,

@@ -157,20 +157,57 @@ room_is_made_by_what_leaves_no_mark(void **state)
     free(news);
 }
 
+/* The log begins with the machine, the library may be slow to list. */
 static void
-what_is_about_no_known_card_is_left(void **state)
+what_is_heard_first_is_kept_for_the_card(void **state)
 {
     struct news *news = make(1);
-    struct accel_event event = { .kind = ACCEL_EVENT_XID, .uuid = "other" };
+    struct accel_event event = { .kind = ACCEL_EVENT_XID,
+                                 .uuid = "GPU-9",
+                                 .number = 119,
+                                 .instance = -1 };
 
     (void)state;
-    assert_false(news_line(news, "NVRM: Xid (PCI:0000:99:00): 79", 1000));
+    assert_true(news_line(news, "NVRM: Xid (PCI:0000:99:00): 79", 1000));
+    assert_true(news_event(news, &event, 2000));
+    assert_int_equal(news->cards[0].count, 0);
+    assert_true(news_know(news, "GPU-9", "0000:99:00.0"));
+    assert_int_equal(news_find(news, "GPU-9")->count, 2);
+    assert_int_equal(news_find(news, "GPU-9")->weighty, 2);
+    assert_ptr_equal(news_find_pci(news, "0000:99:00.0"),
+                     news_find(news, "GPU-9"));
+    /* By address alone. */
+    say(news, "NVRM: Xid (PCI:0000:98:00): 79", 1000);
+    assert_true(news_know(news, "GPU-8", "0000:98:00.0"));
+    assert_int_equal(news_find(news, "GPU-8")->count, 1);
+    free(news);
+}
+
+static void
+what_tells_of_no_card_is_left(void **state)
+{
+    struct news *news = make(1);
+    struct accel_event event = { .kind = ACCEL_EVENT_RECOVERY,
+                                 .uuid = "GPU-0" };
+
+    (void)state;
     assert_false(news_line(news, "usb 1-1: new device", 1000));
     assert_false(news_event(news, &event, 1000));
-    event.kind = ACCEL_EVENT_RECOVERY;
-    (void)snprintf(event.uuid, sizeof(event.uuid), "GPU-0");
+    event = (struct accel_event){ .kind = ACCEL_EVENT_LOST };
     assert_false(news_event(news, &event, 1000));
+    assert_true(
+        news_line(news, "NVRM: The GPU has fallen off the bus.", 1000));
     assert_int_equal(news->cards[0].count, 0);
+    assert_int_equal(news->count, 1);
+    /* What cannot be held is not taken. */
+    for (int i = 0; i < 1000; i++) {
+        char line[64];
+
+        (void)snprintf(line, sizeof(line),
+                       "NVRM: Xid (PCI:%04x:01:00): 79", i + 1);
+        (void)news_line(news, line, 1000);
+    }
+    assert_int_equal(news->count, NEWS_CARDS);
     free(news);
 }
 
@@ -182,7 +219,8 @@ main(void)
         cmocka_unit_test(what_is_told_twice_is_one),
         cmocka_unit_test(a_slice_s_error_is_not_the_card_s),
         cmocka_unit_test(room_is_made_by_what_leaves_no_mark),
-        cmocka_unit_test(what_is_about_no_known_card_is_left),
+        cmocka_unit_test(what_is_heard_first_is_kept_for_the_card),
+        cmocka_unit_test(what_tells_of_no_card_is_left),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
