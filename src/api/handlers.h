@@ -136,6 +136,11 @@ HANDLER_READ(logs_read)
 HANDLER_READ(estate_cards)
 HANDLER_READ(estate_capacity)
 
+/* health.c */
+HANDLER_READ(health_read)
+HANDLER_WRITE(health_set)
+HANDLER_READ(health_impact)
+
 /* bindings.c, usage.c, audit.c: what happened */
 HANDLER_READ(interference_list)
 HANDLER_READ(bindings_read)
@@ -227,6 +232,7 @@ extern const struct body_field review_body[];
 extern const struct body_field report_body[];
 extern const struct body_field orphan_body[];
 extern const struct body_field alarm_body[];
+extern const struct body_field health_body[];
 extern const struct body_field defragment_body[];
 extern const struct body_field cosign_body[];
 extern const struct body_field erase_body[];

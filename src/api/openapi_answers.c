@@ -126,6 +126,28 @@
                OBJECT("'instance':" TEXT ",'workload':" TEXT ",'name':" TEXT   \
                       ",'project':" TEXT ",'tenant':" TEXT ",'state':" TEXT    \
                       ",'text':" TEXT)))
+#define HEALTH_READINGS                                                        \
+    "{'type':['object','null']}"
+#define CARD_HEALTH                                                            \
+    OBJECT("'id':" TEXT ",'node':" TEXT ",'name':" TEXT ",'health':" TEXT      \
+           ",'reason':" TEXT ",'since':" TIME_OR_NULL                          \
+           ",'looked':" TIME_OR_NULL ",'takes_work':" BOOL                     \
+           ",'tolerated':" BOOL ",'stale':" BOOL ",'links_bad':" BOOL          \
+           ",'clean':" INT ",'probes':" INT                                    \
+           ",'manual':" HEALTH_READINGS ",'readings':" HEALTH_READINGS         \
+           ",'events':"                                                        \
+           LIST_OF(OBJECT("'xid':" INT ",'meaning':" TEXT                      \
+                          ",'pid':" INT_OR_NULL ",'slice':" INT_OR_NULL        \
+                          ",'first':" TIME ",'last':" TIME ",'count':" INT))   \
+           ",'past':"                                                          \
+           LIST_OF(OBJECT("'at':" TIME ",'health':" TEXT ",'reason':" TEXT))   \
+           ",'policy':" ANY_OBJECT)
+#define HURT                                                                   \
+    OBJECT("'health':" TEXT ",'reason':" TEXT ",'since':" TIME_OR_NULL         \
+           ",'slice':" TEXT ",'model':" TEXT ",'workload_name':" TEXT          \
+           ",'from':" TIME ",'binding':" TEXT ",'instance':" TEXT              \
+           ",'workload':" TEXT ",'project':" TEXT ",'tenant':" TEXT            \
+           ",'card':" TEXT ",'node':" TEXT)
 #define SSO_START                                                              \
     OBJECT("'url':" TEXT ",'attempt':" TEXT ",'expires_ms':" TIME)
 #define READY OBJECT("'ready':" BOOL ",'reason':" TEXT_OR_NULL)
@@ -255,6 +277,10 @@ static const struct openapi_answer answers[] = {
                                      ",'times':" INT) ",{'type':'null'}]}"
           ",'cause':" TEXT_OR_NULL ",'node':" TEXT)) ",'complete':" BOOL),
       0 },
+    { "GET", "/impact", 200, JSON_TYPE,
+      OBJECT("'items':" LIST_OF(HURT) ",'complete':" BOOL), 0 },
+    { "GET", "/cards/{card}/health", 200, JSON_TYPE, CARD_HEALTH, 0 },
+    { "POST", "/cards/{card}/health", 200, JSON_TYPE, REF("card"), 0 },
     { "GET", "/history", 200, JSON_TYPE,
       OBJECT("'items':" LIST_OF(REF("workload")) ",'next':" TEXT_OR_NULL),
       0 },

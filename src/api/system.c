@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "api/handlers.h"
+#include "api/health.h"
 #include "api/hub.h"
 #include "api/state.h"
 #include "control/check.h"
@@ -126,6 +127,7 @@ system_metrics(const struct granted *granted, struct exchange *exchange,
                           schema_get((enum kind)kind)->name,
                           world_count(world, (enum kind)kind));
     add_interference(&out, world);
+    health_metrics(&out, world);
     answer_text(&exchange->answer, 200, "text/plain; version=0.0.4",
                 buffer_text(&out));
     return 0;

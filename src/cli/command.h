@@ -20,7 +20,8 @@
     X(create_key) X(rotate_key) X(create_jointoken) X(create_reservation) X(create_maintenance)                            \
     X(init) X(convert) X(submit) X(cancel) X(hold) X(release) X(release_workload) X(drain) X(drain_node) X(fence_node) X(wait)        \
     X(logs) X(explain) X(what_if) X(advise) X(advise_defragment) X(queue)                                    \
-    X(cards) X(bindings) X(interference) X(usage) X(cost)                                     \
+    X(cards) X(cards_health) X(cards_set) X(cards_clear) X(impact)            \
+    X(bindings) X(interference) X(usage) X(cost)                                     \
     X(can_i) X(who_can) X(what_can) X(rights) X(check) X(doctor) X(backup) X(restore) X(restore_confirm)                 \
     X(restore_stop) X(review_keys) X(review_sessions)                         \
     X(metrics) X(clock_confirm) X(clear_alarm) X(clear_card) X(handover) X(history)                                    \

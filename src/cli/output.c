@@ -51,6 +51,8 @@ static const struct {
         { "FEATURES", "features", 's', true },
         { "NUMA", "numa", 's', true }, { "ISLAND", "island", 's', true },
         { "SWITCH", "bus", 's', true },
+        { "SINCE", "health_ms", 't', true }, { "STALE", "stale", 'b', true },
+        { "LINKS-BAD", "links_bad", 'b', true },
         { "REASON", "health_reason", 's', true }, END_COLUMNS } },
     { "class",
       { NAME_COLUMN, { "FORM", "form", 's', false },

@@ -270,6 +270,90 @@ cards_show_their_holders_to_operators(void **state)
     }
 }
 
+static json_t *
+first_card(struct place *place)
+{
+    scoped_json cards = ask(place, place->root, "GET", "/cards", NULL, 200);
+    return json_incref(
+        json_array_get(json_object_get(cards, "items"), 0));
+}
+
+static size_t
+hurt(struct place *place, const char *token, const char *path)
+{
+    scoped_json impact = ask(place, token, "GET", path, NULL, 200);
+    return json_array_size(json_object_get(impact, "items"));
+}
+
+/* The operations engineer says it, its holder hears of it, others do not. */
+static void
+a_card_that_is_ill_hurts_its_holder_alone(void **state)
+{
+    (void)state;
+    struct place *place = &estate.place;
+    scoped_json card = first_card(place);
+    const json_t *holder =
+        json_array_get(json_object_get(card, "holders"), 0);
+    const char *workload =
+        json_string_value(json_object_get(holder, "workload"));
+    char path[120];
+    (void)snprintf(path, sizeof path, "/cards/%s/health",
+                   json_string_value(json_object_get(card, "id")));
+    assert_int_equal(hurt(place, place->root, "/impact"), 0);
+    tell(place, place->root, "POST", path,
+         "{\"health\":\"degraded\",\"reason\":\"x\"}", 403);
+    tell(place, place->root, "POST", "/stepup",
+         "{\"password\":\"" PASSWORD "\"}", 204);
+    tell(place, place->root, "POST", path, "{\"health\":\"broken\","
+         "\"reason\":\"x\"}", 400);
+    tell(place, place->root, "POST", path, "{\"health\":\"degraded\","
+         "\"reason\":\"\"}", 400);
+    tell(place, estate.vision.admin, "POST", path,
+         "{\"health\":\"degraded\",\"reason\":\"fan\"}", 404);
+    tell(place, estate.vision.admin, "GET", path, NULL, 404);
+    tell(place, place->root, "POST", path,
+         "{\"health\":\"degraded\",\"reason\":\"noisy fan\"}", 200);
+    scoped_json health = ask(place, place->root, "GET", path, NULL, 200);
+    assert_string_equal(
+        json_string_value(json_object_get(health, "health")), "degraded");
+    assert_string_equal(
+        json_string_value(json_object_get(
+            json_object_get(health, "manual"), "reason")),
+        "noisy fan");
+    assert_false(json_is_true(json_object_get(health, "takes_work")));
+    scoped_json all =
+        ask(place, place->root, "GET", "/impact", NULL, 200);
+    const json_t *item =
+        json_array_get(json_object_get(all, "items"), 0);
+    assert_int_equal(json_array_size(json_object_get(all, "items")), 1);
+    assert_string_equal(
+        json_string_value(json_object_get(item, "workload")), workload);
+    assert_non_null(json_object_get(item, "card"));
+    /* One of the two tenants holds it. */
+    size_t vision =
+        hurt(place, estate.vision.admin, "/tenants/vision/impact");
+    size_t other = hurt(place, estate.research.admin, "/tenants/research/impact");
+    assert_int_equal(vision + other, 1);
+    tell(place, estate.vision.admin, "GET", "/tenants/research/impact", NULL,
+         404);
+    scoped_json own = ask(
+        place, vision ? estate.vision.admin : estate.research.admin, "GET",
+        vision ? "/tenants/vision/impact" : "/tenants/research/impact", NULL,
+        200);
+    item = json_array_get(json_object_get(own, "items"), 0);
+    assert_null(json_object_get(item, "card"));
+    assert_null(json_object_get(item, "node"));
+    assert_string_equal(json_string_value(json_object_get(item, "reason")),
+                        "noisy fan");
+    assert_int_equal(client_send(place, place->root, "GET", "/metrics", NULL),
+                     200);
+    assert_non_null(strstr(buffer_text(&place->last.body),
+                           "bulkhead_cards{health=\"degraded\"} 1"));
+    tell(place, place->root, "POST", path,
+         "{\"health\":\"healthy\",\"reason\":\"fan replaced\"}", 200);
+    assert_int_equal(hurt(place, place->root, "/impact"), 0);
+}
+
 static void
 the_check_recomputes_everything(void **state)
 {
@@ -303,6 +387,7 @@ main(void)
         cmocka_unit_test(the_timeline_is_asked_both_ways_and_at_an_instant),
         cmocka_unit_test(an_audit_log_is_read_by_those_who_may),
         cmocka_unit_test(cards_show_their_holders_to_operators),
+        cmocka_unit_test(a_card_that_is_ill_hurts_its_holder_alone),
         cmocka_unit_test(the_check_recomputes_everything),
         cmocka_unit_test(metrics_are_for_the_platform),
     };
