@@ -1,7 +1,8 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: Apache-2.0
 # An installation of Bulkhead on this machine under ./up's own supervision.
-# Sourced by up and by the stories; uses $data, $run, $port, $prefix, $estate.
+# Sourced by up and by the stories; uses $data, $run, $port, $prefix, $estate,
+# and for real cards accel=vendor, perhaps with $libraries.
 
 # BUILD names the build whose programs are used.
 : "${BUILD:=release}"
@@ -32,6 +33,37 @@ installation_check_estate() {
         jq -e --arg m "$model" '[.cards[] | select(.model == $m)] | length >= 4' "$1" >/dev/null ||
             { echo "the main job needs 4 cards of model $model; ./up --start --sim $1 starts without it"; return 1; }
     done
+}
+
+# Sets $found to what the vendors' libraries know of this machine, "2 x MODEL,
+# 1 x MODEL"; fails without any.
+installation_find_cards() {
+    found=$("build/$BUILD/bulkhead-cards" ${libraries:+--libraries "$libraries"} --output json 2>/dev/null |
+        jq -r 'group_by(.model) | map("\(length) x \(.[0].model)") | join(", ")' 2>/dev/null)
+    [ -n "$found" ]
+}
+
+# The name under which the machine is a node.  It stays what it was enrolled
+# under.
+installation_node() {
+    local name
+
+    [ "${accel:-sim}" = vendor ] || { jq -r .node "$data/estate.json"; return; }
+    if [ ! -s "$data/node" ]; then
+        name=$(uname -n | cut -d. -f1 | tr A-Z a-z | tr -cd 'a-z0-9-' | sed 's/^[^a-z]*//')
+        [ ! -e "$data/agent/enrolled" ] || name=$(jq -r .node "$data/estate.json")
+        echo "${name:-node}" >"$data/node"
+    fi
+    cat "$data/node"
+}
+
+# Which cards the runner is to have, for its policy.
+installation_accel() {
+    if [ "${accel:-sim}" = vendor ]; then
+        jq -nc --arg l "${libraries:-}" '{accel: "vendor"} + if $l == "" then {} else {libraries: $l} end'
+    else
+        jq -nc --arg e "$data/estate.json" '{accel: "sim", estate: $e}'
+    fi
 }
 
 # What this installation would collide with, before anything is changed.
@@ -72,11 +104,10 @@ installation_prepare() {
     done
     install -m 644 "$estate" "$data/estate.json" || return 1
     installation_images || return 1
-    cat >"$data/policy.json" <<POLICY
+    jq ". + $(installation_accel)" >"$data/policy.json" <<POLICY
 {"version": 1, "prefix": "$prefix", "agent_uid": $(id -u bulkhead-agent),
  "socket": "$run/runner.sock", "state_dir": "$data/runner",
- "image_dir": "$data/images", "volume_dir": "$data/volumes",
- "accel": "sim", "estate": "$data/estate.json"}
+ "image_dir": "$data/images", "volume_dir": "$data/volumes"}
 POLICY
 }
 
@@ -119,7 +150,7 @@ installation_systemd() {
 # A file of deploy/systemd with the paths of this installation.
 installation_unit() {
     sed -e "s|@DATA@|$data|g; s|@RUN@|$run|g; s|@PORT@|$port|g" \
-        -e "s|@NODE@|$(jq -r .node "$data/estate.json")|g" "deploy/systemd/$1"
+        -e "s|@NODE@|$(installation_node)|g" "deploy/systemd/$1"
 }
 
 installation_service() {
@@ -241,7 +272,7 @@ installation_start() {
     installation_daemon runner root "$data/bin/bulkhead-runner" --policy "$data/policy.json"
     installation_came runner "the runner's socket" 20 test -S "$run/runner.sock" || return 1
     installation_admin || { installation_why="the administrator could not log in; the message is above"; return 1; }
-    node=$(jq -r .node "$data/estate.json")
+    node=$(installation_node)
     if [ ! -e "$data/agent/enrolled" ]; then
         bulkhead_as admin create jointoken "$node" --pool default -q >"$data/agent/join-token" || return 1
         chmod 600 "$data/agent/join-token"
@@ -255,7 +286,12 @@ installation_start() {
 }
 
 installation_has_cards() {
-    [ "$(bulkhead_as admin get cards -o json | jq '[.items[] | select(.health == "healthy")] | length')" -gt 0 ]
+    local wanted=healthy
+
+    # Real ones may be anything.
+    [ "${accel:-sim}" = sim ] || wanted=
+    [ "$(bulkhead_as admin get cards -o json |
+        jq --arg w "$wanted" '[.items[] | select($w == "" or .health == $w)] | length')" -gt 0 ]
 }
 
 # The first administrator, made with the one-time secret, and logged in.
