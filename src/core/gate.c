@@ -351,6 +351,20 @@ shape_of(struct gate *gate, const struct workload *workload, struct ref pool)
     return shape;
 }
 
+/* A node that has enrolled and not said yet what it has: nobody knows whether
+ * it fits there. */
+static bool
+has_unknown(const struct world *world, struct ref pool)
+{
+    world_each_child(world, KIND_NODE, pool, ref) {
+        const struct node *node = world_node(world, ref);
+
+        if (node->epoch > 0 && node->facts == NULL)
+            return true;
+    }
+    return false;
+}
+
 static bool
 check_shape(struct gate *gate, const struct workload *workload,
             struct ref pool, const struct shape *shape,
@@ -364,8 +378,17 @@ check_shape(struct gate *gate, const struct workload *workload,
     const struct pool *at = world_pool(gate->world, pool);
     char apart[64] = "";
 
+
     if (shape->possible)
         return true;
+    if (has_unknown(gate->world, pool)) {
+        verdict_set(verdict, WORKLOAD_GATED, REASON_SHAPE,
+                    "nothing that is known of pool %s could hold it, and a "
+                    "node of it has not said yet what it has; it is looked "
+                    "at again then",
+                    at->object.name);
+        return false;
+    }
     if (shape->spread.level != TOPOLOGY_POOL && shape->spread.required)
         (void)snprintf(apart, sizeof(apart), ", at most %" PRId64 "%s",
                        shape->spread.most, where[shape->spread.level]);

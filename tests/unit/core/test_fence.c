@@ -391,6 +391,93 @@ a_gang_does_not_go_on_without_what_was_given_up(void **state)
     scene_teardown(&s.scene);
 }
 
+/* [N26] Not yet known is no refusal: a node has enrolled, and what it has was
+ * not told yet. */
+static void
+work_waits_for_a_node_that_has_not_spoken_yet(void **state)
+{
+    struct stage s;
+    struct ref n3, four;
+    struct job wish;
+    struct ref work;
+
+    (void)state;
+    setup(&s);
+    four = scene_class(&s.scene, "x4", "h100", 4);
+    wish = (struct job){ .project = s.project, .class = four };
+    assert_int_equal(scene_try(&s.scene, wish).state, WORKLOAD_REJECTED);
+    n3 = scene_node(&s.scene, s.pool, "n3", 4, "h100");
+    {
+        scene_edit(&s.scene, changes, node, n3);
+
+        node->epoch = 1;
+        node->cpu_milli = node->memory_mib = 0;
+        scene_apply(&s.scene, changes);
+    }
+    assert_int_equal(scene_try(&s.scene, wish).state, WORKLOAD_GATED);
+    work = scene_submit(&s.scene, wish);
+    scene_run(&s.scene);
+    assert_int_equal(scene_state(&s.scene, work), WORKLOAD_GATED);
+    assert_non_null(strstr(scene_workload(&s.scene, work)->reason_text,
+                           "has not said yet what it has"));
+    {
+        scene_edit(&s.scene, changes, node, n3);
+
+        node->cpu_milli = 64000;
+        node->memory_mib = 262144;
+        change_doc(changes, &node->facts, "{\"kernel\":\"6.1\"}");
+        scene_apply(&s.scene, changes);
+    }
+    scene_run(&s.scene);
+    assert_int_equal(scene_state(&s.scene, work), WORKLOAD_ASSIGNED);
+    scene_teardown(&s.scene);
+}
+
+/* [N48] Cards that broke while they were held make what is free nothing, and
+ * never a large number: more is promised than is healthy. */
+static void
+fewer_healthy_cards_than_held_ones_leave_nothing_free(void **state)
+{
+    struct stage s;
+    struct job gang;
+    struct ref waits;
+    int64_t held = 0, healthy = 0;
+
+    (void)state;
+    setup(&s);
+    gang = job(&s, RECOVERY_NEVER);
+    gang.instances = 3;
+    (void)scene_running(&s.scene, gang);
+    {
+        struct changes *changes = scene_begin(&s.scene);
+
+        world_each(s.scene.world, KIND_CARD, ref)
+            if (world_card(s.scene.world, ref)->used_milli > 0 &&
+                healthy++ < 2)
+                ((struct card *)change_update(changes, ref))->health =
+                    HEALTH_DEGRADED;
+        scene_apply(&s.scene, changes);
+    }
+    healthy = 0;
+    world_each(s.scene.world, KIND_CARD, ref) {
+        held += world_card(s.scene.world, ref)->used_milli / 1000;
+        healthy += world_card(s.scene.world, ref)->health == HEALTH_HEALTHY;
+    }
+    assert_int_equal(held, 3);
+    assert_int_equal(healthy, 2);
+    gang.instances = 2;
+    waits = scene_submit(&s.scene, gang);
+    scene_run(&s.scene);
+    assert_true(lifecycle_is_waiting(scene_state(&s.scene, waits)));
+    /* One card is healthy and nobody's: that is all there is. */
+    assert_true(scene_workload(&s.scene, waits)->have <= CARDS(4));
+    gang.instances = 1;
+    waits = scene_submit(&s.scene, gang);
+    scene_run(&s.scene);
+    assert_int_equal(scene_state(&s.scene, waits), WORKLOAD_ASSIGNED);
+    scene_teardown(&s.scene);
+}
+
 int
 main(void)
 {
@@ -406,6 +493,9 @@ main(void)
             a_fenced_node_kills_what_is_left_before_its_cards_are_free),
         cmocka_unit_test(a_fenced_node_without_the_instance_is_back_at_once),
         cmocka_unit_test(a_gang_does_not_go_on_without_what_was_given_up),
+        cmocka_unit_test(work_waits_for_a_node_that_has_not_spoken_yet),
+        cmocka_unit_test(
+            fewer_healthy_cards_than_held_ones_leave_nothing_free),
     };
 
     return cmocka_run_group_tests_name("fence", tests, NULL, NULL);
