@@ -16,7 +16,9 @@ static volatile sig_atomic_t stop_signal;
 static const char usage_text[] =
     "bulkhead-agent: does on this node what the control plane orders\n"
     "\n"
-    "  --control SOCKET|URL     Unix socket or http://HOST:PORT of bulkheadd\n"
+    "  --control SOCKET|URL     Unix socket or https://HOST:PORT of bulkheadd\n"
+    "  --ca FILE                certificates that HOST's may be signed by\n"
+    "                           (those of the system)\n"
     "  --state DIR              keys, enrolment and kept logs (mode 0700)\n"
     "  --runner SOCKET          socket of bulkhead-runner\n"
     "  --node NAME              name to enrol under\n"
@@ -68,6 +70,9 @@ take_option(int option, struct arguments *out, struct error *err)
     case 'c':
         out->options.link.control = optarg;
         return 0;
+    case 'a':
+        out->options.link.ca_file = optarg;
+        return 0;
     case 's':
         out->options.link.state = optarg;
         return 0;
@@ -98,6 +103,7 @@ parse_arguments(int argc, char **argv, struct arguments *out,
 {
     static const struct option options[] = {
         { "control", required_argument, NULL, 'c' },
+        { "ca", required_argument, NULL, 'a' },
         { "state", required_argument, NULL, 's' },
         { "runner", required_argument, NULL, 'r' },
         { "node", required_argument, NULL, 'n' },

@@ -23,6 +23,7 @@ struct link {
     char *state;
     char *node_name;
     char *token_file;
+    char *ca_file; /* NULL: the system's */
     struct sign_key key;
 
     pthread_mutex_t lock; /* of all below */
@@ -100,7 +101,8 @@ link_open(const struct link_options *options, struct link **link_out,
     struct link *link = memory_new(1, sizeof(*link));
     scoped_buffer path = { 0 };
 
-    if (strncmp(options->control, "http://", 7) == 0)
+    if (strncmp(options->control, "http://", 7) == 0 ||
+        strncmp(options->control, "https://", 8) == 0)
         link->url = memory_strdup(options->control);
     else
         link->unix_path = memory_strdup(options->control);
@@ -108,6 +110,8 @@ link_open(const struct link_options *options, struct link **link_out,
     link->node_name = memory_strdup(options->node);
     if (options->token_file != NULL)
         link->token_file = memory_strdup(options->token_file);
+    if (options->ca_file != NULL)
+        link->ca_file = memory_strdup(options->ca_file);
     (void)pthread_mutex_init(&link->lock, NULL);
     state_path(link, "agent.key", &path);
     if (file_make_directory(link->state, 0700, err) != 0 ||
@@ -128,6 +132,7 @@ link_close(struct link *link)
         return;
     (void)pthread_mutex_destroy(&link->lock);
     free(link->unix_path);
+    free(link->ca_file);
     free(link->url);
     free(link->state);
     free(link->node_name);
@@ -198,7 +203,8 @@ post(struct link *link, const char *path,
      long timeout_ms, struct http_answer *answer, struct error *err)
 {
     struct http_target target = { .unix_path = link->unix_path,
-                                  .url = link->url };
+                                  .url = link->url,
+                                  .ca_file = link->ca_file };
     char signature[MESSAGE_SIGNATURE_TEXT];
     struct wire_headers headers;
     struct http_request request = {

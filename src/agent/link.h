@@ -19,7 +19,8 @@
 struct link;
 
 struct link_options {
-    const char *control;    /* path of a Unix socket, or http://HOST:PORT */
+    const char *control;    /* path of a Unix socket, or http[s]://HOST:PORT */
+    const char *ca_file;    /* whose certificates are good; NULL: the system's */
     const char *state;      /* directory, mode 0700 */
     const char *node;       /* name to enrol under */
     const char *token_file; /* join token; NULL: enrolled before */

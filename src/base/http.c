@@ -70,6 +70,8 @@ set_options(CURL *curl, const struct http_target *target,
     if (target->unix_path != NULL)
         (void)curl_easy_setopt(curl, CURLOPT_UNIX_SOCKET_PATH,
                                target->unix_path);
+    if (target->ca_file != NULL)
+        (void)curl_easy_setopt(curl, CURLOPT_CAINFO, target->ca_file);
     if (strcmp(request->method, "HEAD") == 0)
         (void)curl_easy_setopt(curl, CURLOPT_NOBODY, 1L);
     if (request->body != NULL) {

@@ -19,6 +19,8 @@
 struct http_target {
     const char *unix_path; /* NULL: TCP to the host in url */
     const char *url;       /* scheme and host, "http://127.0.0.1:7080" */
+    const char *ca_file;   /* https: whose certificates are good; NULL: the
+                              system's */
 };
 
 struct http_request {

@@ -179,7 +179,8 @@ place_open(struct place *place)
                    directory);
     (void)snprintf(place->secret, sizeof place->secret, "%s/first-admin",
                    directory);
-    place->target = (struct http_target){place->socket, "http://localhost"};
+    place->target = (struct http_target){place->socket,
+                                         "http://localhost", NULL};
     place->harness.prepare =
         place->prepare == NULL ? client_prepare : place->prepare;
     harness_open(&place->harness);
