@@ -121,7 +121,8 @@ run_daemon(const struct daemon *daemon)
 static bool
 is_ready(struct daemon *daemon)
 {
-    struct http_target target = { daemon->socket, "http://bulkhead" };
+    struct http_target target = { daemon->socket, "http://bulkhead",
+                                  NULL };
     struct http_request request = { .method = "GET", .path = "/readyz" };
     scoped_answer answer = { 0 };
     struct error err;
@@ -186,7 +187,8 @@ static int
 send_to(struct daemon *daemon, const char *method, const char *path,
         const char *body, struct http_answer *answer, struct error *err)
 {
-    struct http_target target = { daemon->socket, "http://bulkhead" };
+    struct http_target target = { daemon->socket, "http://bulkhead",
+                                  NULL };
     struct http_request request = { .method = method,
                                     .timeout_ms = 60000,
                                     .body = body };

@@ -218,6 +218,7 @@ make_sync(struct report_inventory *inventory, struct report_card *cards,
     return (struct sync){ .known = "",
                           .challenge = station.challenge,
                           .report = { .inventory = inventory,
+                                      .ready = true,
                                       .instances_known = true } };
 }
 

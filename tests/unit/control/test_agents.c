@@ -8,8 +8,11 @@
 #include "control/agents.h"
 #include "control/intent.h"
 #include "control/tick.h"
+#include "control/presence.h"
 #include "core/alarm.h"
+#include "core/fence.h"
 #include "core/object.h"
+#include "core/observe.h"
 #include "core/usage.h"
 #include "engine/sync.h"
 #include "identity/token.h"
@@ -693,6 +696,84 @@ what_an_agent_reports_is_in_the_world_when_it_is_answered(void **state)
     assert_int_equal(look.value, INSTANCE_RUNNING);
 }
 
+static void
+look_seen(struct loop *loop, struct arena *arena, void *data)
+{
+    struct look *look = data;
+
+    (void)arena;
+    look->node = world_first(loop_world(loop), KIND_NODE);
+    look->flag = world_node(loop_world(loop), look->node)->seen_ms > 0;
+}
+
+/* [N26] A node that has not read what it has is heard, and takes no work. */
+static void
+a_node_is_at_its_post_when_its_agent_is_ready(void **state)
+{
+    struct plane *plane = *state;
+    struct report report = { .instances_known = true };
+    struct look look = { 0 };
+
+    assert_int_equal(sync_now(plane, &report, "", NULL, NULL), 200);
+    harness_run(&plane->harness, look_seen, &look);
+    assert_false(look.flag);
+    report.ready = true;
+    assert_int_equal(sync_now(plane, &report, "", NULL, NULL), 200);
+    harness_run(&plane->harness, look_seen, &look);
+    assert_true(look.flag);
+}
+
+static void
+give_up(struct loop *loop, struct arena *arena, void *data)
+{
+    struct look *look = data;
+    struct changes *changes = loop_changes(loop, arena);
+    struct error err;
+
+    observe_lost(changes, look->node);
+    loop_apply(loop, changes);
+    changes = loop_changes(loop, arena);
+    assert_int_equal(fence_node(changes, look->node, "it is off", &err), 0);
+    loop_apply(loop, changes);
+}
+
+/* It runs all the same, also after a restart of the control plane: it is to be
+ * killed, and only then the node is back. */
+static void
+what_was_given_up_with_a_node_is_ordered_to_be_killed(void **state)
+{
+    struct plane *plane = *state;
+    struct report_instance running = { .incarnation = 1,
+                                       .state = REPORT_RUNNING,
+                                       .failure = "",
+                                       .checkpoint_step = -1 };
+    struct report report = { .ready = true,
+                             .instances_known = true,
+                             .instances = &running,
+                             .instance_count = 1 };
+    struct order order;
+    struct look look;
+
+    harness_run(&plane->harness, assign, &look);
+    running.instance = look.instance_id;
+    harness_run(&plane->harness, look_nodes, &look);
+    assert_int_equal(sync_now(plane, &report, "", NULL, NULL), 200);
+    harness_run(&plane->harness, give_up, &look);
+    restart(plane);
+    plane->sequence += PRESENCE_RESERVE;
+    assert_int_equal(sync_now(plane, &report, "", &order, NULL), 200);
+    assert_int_equal(order.instance_count, 1);
+    assert_string_equal(order.instances[0].instance, look.instance_id);
+    assert_int_equal(order.instances[0].want, ORDER_STOP);
+    harness_run(&plane->harness, look_nodes, &look);
+    assert_int_equal(look.value, NODE_LOST);
+    report.instance_count = 0;
+    assert_int_equal(sync_now(plane, &report, "", &order, NULL), 200);
+    assert_int_equal(order.instance_count, 0);
+    harness_run(&plane->harness, look_nodes, &look);
+    assert_int_equal(look.value, NODE_CORDONED);
+}
+
 static int
 count_resumes(void *context, const struct value *values, struct error *err)
 {
@@ -893,6 +974,8 @@ main(void)
         TEST(huge_manifests_share_the_room_of_an_order),
         TEST(a_manifest_that_no_runner_takes_leaves_room_for_others),
         TEST(what_an_agent_reports_is_in_the_world_when_it_is_answered),
+        TEST(a_node_is_at_its_post_when_its_agent_is_ready),
+        TEST(what_was_given_up_with_a_node_is_ordered_to_be_killed),
         TEST(a_fact_that_is_not_believed_raises_an_alarm_in_the_world),
         TEST(a_log_read_goes_to_the_node_and_comes_back),
         TEST(a_log_of_nothing_is_not_found),

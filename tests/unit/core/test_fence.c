@@ -303,7 +303,9 @@ a_fenced_node_kills_what_is_left_before_its_cards_are_free(void **state)
     assert_int_equal(fence(&s, at, "it is off", &err), 0);
     assert_true(fence_holds(node_at(&s, at), uuid));
     for (int i = 0; i < 2; i++) {
-        struct report_scrub scrub = { uuid, true, "patterns" };
+        struct report_scrub scrub = { .uuid = uuid,
+                                      .verified = true,
+                                      .text = "patterns" };
         struct report report = { .scrubs = &scrub, .scrub_count = 1 };
         struct changes *changes;
 
@@ -323,7 +325,9 @@ a_fenced_node_kills_what_is_left_before_its_cards_are_free(void **state)
     assert_int_equal(node_at(&s, at)->fenced_ms, 0);
     /* And only now it is cleaned. */
     {
-        struct report_scrub scrub = { uuid, true, "patterns" };
+        struct report_scrub scrub = { .uuid = uuid,
+                                      .verified = true,
+                                      .text = "patterns" };
         struct report report = { .scrubs = &scrub, .scrub_count = 1 };
         struct changes *changes = scene_begin(&s.scene);
 
