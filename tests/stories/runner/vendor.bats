@@ -69,3 +69,36 @@ card() {
     run pgrep -f "^$HOME_DIR/bulkhead-cards --serve"
     [ "$status" -eq 1 ]
 }
+
+@test "[N47] no program needs a vendor's library, nor one of its functions, to start" {
+    for program in bulkhead-runner bulkhead-cards bulkhead-agent bulkheadd bulkhead; do
+        run nm -D --undefined-only "$repo/build/${BUILD:-debug}/$program"
+        [ "$status" = 0 ]
+        if grep -E ' U (nvml|rsmi_|zes|ze[A-Z]|hip|cu[A-Z])' <<<"$output"; then return 1; fi
+        if ldd "$repo/build/${BUILD:-debug}/$program" | grep -E 'nvidia|rocm|libze|cuda'; then return 1; fi
+    done
+    # A library that has none of them, and one that can only name its card.
+    mkdir -p "$BATS_TEST_TMPDIR/none" "$BATS_TEST_TMPDIR/few"
+    echo 'int nothing;' | cc -shared -fPIC -x c -o "$BATS_TEST_TMPDIR/none/libnvidia-ml.so.1" -
+    cc -shared -fPIC -x c -o "$BATS_TEST_TMPDIR/few/libnvidia-ml.so.1" - <<'END'
+#include <string.h>
+int nvmlInit_v2(void) { return 0; }
+int nvmlShutdown(void) { return 0; }
+int nvmlDeviceGetCount_v2(unsigned *count) { *count = 1; return 0; }
+int nvmlDeviceGetHandleByIndex_v2(unsigned index, void **out) { static int card; (void)index; *out = &card; return 0; }
+int nvmlDeviceGetUUID(void *card, char *out, unsigned room) {
+    (void)card; (void)room; strcpy(out, "GPU-00000009-aaaa-bbbb-cccc-0123456789ab"); return 0; }
+struct pci { char legacy[16]; unsigned number[5]; char address[32]; };
+int nvmlDeviceGetPciInfo_v3(void *card, struct pci *out) {
+    (void)card; memset(out, 0, sizeof(*out)); strcpy(out->address, "00000000:3B:00.0"); return 0; }
+END
+    run "$HOME_DIR/bulkhead-cards" --libraries "$BATS_TEST_TMPDIR/none"
+    echo "$output"
+    [ "$status" = 0 ]
+    [[ $output == *nvmlInit_v2* ]]
+    run "$HOME_DIR/bulkhead-cards" --libraries "$BATS_TEST_TMPDIR/few" --output json
+    echo "$output"
+    [ "$status" = 0 ]
+    [ "$(jq -r '.[0].uuid' <<<"$output")" = GPU-00000009-aaaa-bbbb-cccc-0123456789ab ]
+    [ "$(jq -c '.[0].readings' <<<"$output")" = '{}' ]
+}
