@@ -593,6 +593,29 @@ explain(struct play *play)
     arena_free(arena);
 }
 
+/* Of all cards no more is guaranteed to all tenants than is healthy, whenever
+ * one of them is given more (5). */
+static inline void
+check_promises(const struct play *play)
+{
+    const struct world *world = play->scene.world;
+    int64_t healthy = 0, promised = 0;
+
+    world_each(world, KIND_CARD, ref)
+        healthy += world_card(world, ref)->health == HEALTH_HEALTHY &&
+                   !world_card(world, ref)->missing;
+    world_each(world, KIND_QUOTA, ref) {
+        const struct quota *quota = world_quota(world, ref);
+
+        if (quota->dimension == DIMENSION_CARDS && !quota->given &&
+            quota->object.parent.kind == KIND_TENANT &&
+            ref_is_none(quota->pool) && ref_is_none(quota->class) &&
+            quota->vendor[0] == '\0' && quota->model[0] == '\0')
+            promised += quota->guaranteed;
+    }
+    assert_true(promised <= CARDS(healthy));
+}
+
 /* Edits go through the check that the API asks. */
 static inline void
 edit_quota(struct play *play)
@@ -601,6 +624,7 @@ edit_quota(struct play *play)
     struct changes *changes;
     struct quota *quota;
     struct error err;
+    bool more;
 
     if (world_quota(play->scene.world, ref) == NULL)
         return;
@@ -614,8 +638,12 @@ edit_quota(struct play *play)
         quota->limit = quota->limit + (chance(play, 50) ? 1 : -1);
     }
     play->hits.edits++;
+    more = quota->object.parent.kind == KIND_TENANT &&
+           quota->guaranteed > world_quota(play->scene.world, ref)->guaranteed;
     if (quota_check(NULL, changes, quota, &err) == 0) {
         scene_apply(&play->scene, changes);
+        if (more)
+            check_promises(play);
         return;
     }
     play->hits.refused_edits++;
