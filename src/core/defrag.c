@@ -613,7 +613,8 @@ defrag_by_policy(struct changes *changes, struct ref ref, const json_t *plan)
         defrag_is_moving(changes->world, ref) ||
         !is_fresh(changes, ref, plan))
         return false;
-    pool = change_update(changes, ref);
+    /* Every tenant sees the pool: whose work was moved is not its version's. */
+    pool = change_unsaid(changes, ref);
     if (is_new_hour(pool, now_ms)) {
         pool->defrag_hour_ms = now_ms;
         pool->defrag_moved = 0;

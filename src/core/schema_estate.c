@@ -128,8 +128,10 @@ static const struct field pool_fields[] = {
         "min"),
     INT(pool, interference_fair, C | U, 0, 950,
         "a cap is this part of what is used, permille; 0: 500"),
-    TIME(pool, defrag_hour_ms, FIELD_PLATFORM, "moves are counted since"),
-    AMOUNT(pool, defrag_moved, FIELD_PLATFORM, "moves since then"),
+    TIME(pool, defrag_hour_ms, FIELD_PLATFORM | FIELD_UNSAID,
+         "moves are counted since"),
+    AMOUNT(pool, defrag_moved, FIELD_PLATFORM | FIELD_UNSAID,
+           "moves since then"),
     DOC(pool, health, C | U | FIELD_PLATFORM,
         "what is done by a card's health; null: as the platform says"),
 };

@@ -383,6 +383,7 @@ moves_of_an_hour_are_counted(void **state)
 {
     struct stage s;
     const struct pool *pool;
+    uint64_t version, revision;
 
     (void)state;
     setup(&s);
@@ -392,10 +393,15 @@ moves_of_an_hour_are_counted(void **state)
     scene_run(&s.scene);
     set_policy(&s, DEFRAG_AUTO, 1, 1, 0, 0);
     pool = world_pool(s.scene.world, s.pool);
+    version = pool->object.version;
+    revision = pool->object.revision;
     assert_int_equal(defrag_left(pool, s.scene.now_ms), 1);
     assert_true(by_policy(&s));
     pool = world_pool(s.scene.world, s.pool);
     assert_int_equal(pool->defrag_moved, 1);
+    /* All tenants see the pool, and none of them whose work moved. */
+    assert_int_equal(pool->object.version, version);
+    assert_int_equal(pool->object.revision, revision);
     assert_int_equal(defrag_left(pool, s.scene.now_ms + HOUR - 1), 0);
     assert_int_equal(defrag_left(pool, s.scene.now_ms + HOUR), 1);
     scene_teardown(&s.scene);
