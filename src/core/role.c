@@ -6,7 +6,7 @@
 
 /*
  * Separation of duties is in these tables and tested there: nobody holds
- * grant and audit purge, the security admin never grants, the auditor writes
+ * grant and audit retention, the security admin never grants, the auditor writes
  * nothing, the platform admin has no content verb.
  */
 
@@ -121,9 +121,8 @@ static const enum verb orders_view[] = { VERB_WORKORDER_GET,
                                          VERB_OPDOCUMENT_GET };
 static const enum verb guard_estate[] = {
     VERB_DENY_CREATE,    VERB_DENY_UPDATE,     VERB_DENY_DELETE,
-    VERB_SESSION_DELETE, VERB_AUDIT_RETENTION, VERB_AUDIT_PURGE,
-    VERB_AUDIT_READ,     VERB_REPORT_READ,     VERB_PLATFORM_CHECK,
-    VERB_USER_UNLOCK,
+    VERB_SESSION_DELETE, VERB_AUDIT_RETENTION, VERB_AUDIT_READ,
+    VERB_REPORT_READ,    VERB_PLATFORM_CHECK,  VERB_USER_UNLOCK,
     VERB_AUDIT_ERASE,    VERB_AUDIT_ROTATE,    VERB_AUDIT_WITNESS,
 };
 /* Who did it, by name and address: for whoever is given it, of no role. */

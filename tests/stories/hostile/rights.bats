@@ -19,7 +19,7 @@ id_of() {
 @test "no role of a tenant holds or hands out what is the platform's [A17] [A21]" {
     local verb
     for verb in platform.update tenant.delete tenant.update node.update \
-        card.update deny.create audit.purge priority.across instance.release \
+        card.update deny.create audit.retention priority.across instance.release \
         price.create tenant.create; do
         refused ann POST /tenants/research/roles "{\"name\":\"r\",\"verbs\":[\"$verb\"]}"
         refused ann POST /tenants/research/roles \

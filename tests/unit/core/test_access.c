@@ -442,7 +442,7 @@ a_second_person_is_needed_by_everybody(void **state)
     struct actor sec = people_login(&p, p.sec);
 
     (void)state;
-    assert_int_equal(code(&sec, VERB_AUDIT_PURGE, p.platform),
+    assert_int_equal(code(&sec, VERB_AUDIT_RETENTION, p.platform),
                      ERROR_APPROVAL);
     assert_int_equal(code(&root, VERB_TENANT_DELETE, p.red), ERROR_APPROVAL);
     (void)people_alone(&p, p.root);

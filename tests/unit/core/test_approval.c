@@ -439,9 +439,9 @@ a_guard_asks_for_more_and_never_for_less(void **state)
     assert_true(people_can(&p, &pat, VERB_WORKLOAD_DELETE, p.alpha_job));
     assert_false(ref_is_none(guard));
     (void)guard_on("tenant.delete", false, 0);
-    (void)guard_on("audit.purge", true, 0);
+    (void)guard_on("audit.retention", true, 0);
     assert_int_equal(guard_people(p.world, VERB_TENANT_DELETE), 1);
-    assert_int_equal(guard_people(p.world, VERB_AUDIT_PURGE), 1);
+    assert_int_equal(guard_people(p.world, VERB_AUDIT_RETENTION), 1);
     assert_true(guard_step_up(p.world, VERB_TENANT_DELETE));
 }
 

@@ -21,17 +21,17 @@ gives(enum role_builtin role, enum verb verb)
 }
 
 static void
-no_role_holds_grant_and_audit_purge(void **state)
+no_role_holds_grant_and_audit_retention(void **state)
 {
     (void)state;
     FOR_EACH_ROLE(role)
     {
-        if (uses(role, VERB_AUDIT_PURGE) || uses(role, VERB_AUDIT_RETENTION))
+        if (uses(role, VERB_AUDIT_RETENTION))
             for (int i = 0; i < VERB_COUNT; i++)
                 if (verb_is((enum verb)i, VERB_GIVES))
                     assert_false(uses(role, (enum verb)i));
     }
-    assert_true(uses(ROLE_SECURITY_ADMIN, VERB_AUDIT_PURGE));
+    assert_true(uses(ROLE_SECURITY_ADMIN, VERB_AUDIT_RETENTION));
 }
 
 static void
@@ -149,7 +149,7 @@ installing_twice_changes_nothing_and_repairs_what_was_changed(void **state)
     changes = people_begin(&people);
     ref = role_find(people.world, ROLE_AUDITOR);
     verbs_add(&((struct role *)change_update(changes, ref))->verbs,
-              VERB_AUDIT_PURGE);
+              VERB_AUDIT_RETENTION);
     world_apply(people.world, changes);
     changes = people_begin(&people);
     role_install(changes, people.platform);
@@ -164,7 +164,7 @@ int
 main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(no_role_holds_grant_and_audit_purge),
+        cmocka_unit_test(no_role_holds_grant_and_audit_retention),
         cmocka_unit_test(the_security_admin_never_grants),
         cmocka_unit_test(the_auditor_writes_nothing_and_reads_no_content),
         cmocka_unit_test(no_admin_of_others_has_a_content_verb),

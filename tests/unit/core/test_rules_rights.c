@@ -111,7 +111,7 @@ a_role_edit_is_a_way_to_hand_out_and_asks_the_same(void **state)
                      -1);
     assert_int_equal(err.code, ERROR_DENIED);
     assert_int_equal(change(&root, role_find(p.world, ROLE_AUDITOR),
-                            "{\"verbs\":[\"audit.purge\"]}"),
+                            "{\"verbs\":[\"audit.retention\"]}"),
                      -1);
     assert_int_equal(err.code, ERROR_CONFLICT);
     assert_int_equal(delete (&rita, role), -1);

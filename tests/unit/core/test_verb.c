@@ -77,7 +77,7 @@ what_hands_out_or_bounds_rights_is_guarded(void **state)
     assert_int_equal(verb_guard(VERB_USER_PASSWORD), VERB_GUARD_STEP_UP);
     assert_int_equal(verb_guard(VERB_APIKEY_CREATE), VERB_GUARD_STEP_UP);
     assert_int_equal(verb_guard(VERB_TENANT_DELETE), VERB_GUARD_BOTH);
-    assert_int_equal(verb_guard(VERB_AUDIT_PURGE), VERB_GUARD_BOTH);
+    assert_int_equal(verb_guard(VERB_AUDIT_RETENTION), VERB_GUARD_BOTH);
     assert_int_equal(verb_guard(VERB_PRIORITY_ACROSS), VERB_GUARD_BOTH);
 }
 
@@ -105,10 +105,10 @@ sets_add_subtract_and_compare(void **state)
     (void)state;
     verbs_add(&a, VERB_WORKLOAD_GET);
     verbs_add(&b, VERB_WORKLOAD_GET);
-    verbs_add(&b, VERB_AUDIT_PURGE);
+    verbs_add(&b, VERB_AUDIT_RETENTION);
     assert_true(verbs_within(a, b));
     assert_false(verbs_within(b, a));
-    assert_int_equal(verbs_first(verbs_minus(b, a)), VERB_AUDIT_PURGE);
+    assert_int_equal(verbs_first(verbs_minus(b, a)), VERB_AUDIT_RETENTION);
     assert_true(verbs_empty(verbs_minus(a, b)));
     assert_int_equal(verbs_first(verbs_minus(a, a)), VERB_COUNT);
 }
