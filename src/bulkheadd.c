@@ -16,6 +16,7 @@
 #include <sys/stat.h>
 
 #include "api/server.h"
+#include "base/address.h"
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/egress.h"
@@ -65,6 +66,7 @@ struct settings {
     int64_t timeout_s;
     struct egress_policy egress; /* texts are the daemon's */
     const char *redirects;       /* the same; NULL: none */
+    const char *proxies;         /* the same */
     int64_t space_low_mib;
 };
 
@@ -97,6 +99,8 @@ static const char usage[] =
     "                          timeout_s, space_low_mib,\n"
     "                          redirects (where logins by an identity\n"
     "                          provider may end, beside loopback),\n"
+    "                          proxies (networks whose X-Forwarded-For is\n"
+    "                          kept in the audit log),\n"
     "                          egress (whom the platform may ask:\n"
     "                          hosts, networks, ca_file, loopback)\n"
     "  --port-file PATH        write the TCP port there once it listens\n"
@@ -187,6 +191,20 @@ read_redirects(const json_t *json, struct arena *arena, const char **out,
     return 0;
 }
 
+/* Who speaks for clients that come through it. */
+static int
+read_proxies(const json_t *json, struct arena *arena, const char **out,
+             struct error *err)
+{
+    const char *list = NULL;
+
+    if (json_text(json, "proxies", false, 1024, &list, err) != 0 ||
+        (list != NULL && address_check_list(list, err) != 0))
+        return error_prefix(err, "proxies");
+    *out = list == NULL ? NULL : arena_strdup(arena, list);
+    return 0;
+}
+
 static int
 read_settings(struct arena *arena, const char *path, struct settings *out,
               struct error *err)
@@ -195,7 +213,7 @@ read_settings(struct arena *arena, const char *path, struct settings *out,
         "currency",   "clock_jump_ms", "usage_cut_ms",
         "jobs_max",   "connections_max", "flight_max",
         "subject_max", "streams_max",  "timeout_s",    "egress",
-        "space_low_mib", "redirects",
+        "space_low_mib", "redirects", "proxies",
         NULL
     };
     scoped_buffer text = { 0 };
@@ -229,6 +247,7 @@ read_settings(struct arena *arena, const char *path, struct settings *out,
     rc |= read_egress(json_object_get(json, "egress"), arena, &out->egress,
                       err);
     rc |= read_redirects(json, arena, &out->redirects, err);
+    rc |= read_proxies(json, arena, &out->proxies, err);
     if (rc == 0 && currency != NULL)
         (void)snprintf(out->currency, sizeof(out->currency), "%s", currency);
     return rc == 0 ? 0 : error_prefix(err, "configuration");
@@ -360,6 +379,7 @@ start_api(struct daemon *daemon, const struct options *options,
         .version = VERSION,
         .egress = &settings->egress,
         .redirects = settings->redirects,
+        .proxies = settings->proxies,
         .seal = &daemon->seal,
         .connections_max = (unsigned)settings->connections_max,
         .flight_max = (unsigned)settings->flight_max,

@@ -221,6 +221,7 @@ dispatch_request(const struct exchange *exchange)
         .route = exchange->route->path,
         .method = exchange->route->method,
         .ip = exchange->source[0] == '\0' ? "local" : exchange->source,
+        .proxy = exchange->forwarded,
         .agent_digest = exchange->agent_digest[0] == '\0'
                             ? NULL
                             : exchange->agent_digest,

@@ -35,6 +35,7 @@ struct exchange {
     const struct route *route;
     const char *method;
     char source[64];
+    const char *forwarded; /* the client, as a configured proxy says */
     char agent_digest[DIGEST_TEXT_MAX];
     const char *authorization; /* NULL: none */
     const char *content_type;

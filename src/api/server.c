@@ -14,6 +14,7 @@
 #include "api/dispatch.h"
 #include "api/exchange.h"
 #include "api/state.h"
+#include "base/address.h"
 #include "base/clock.h"
 #include "base/id.h"
 #include "base/log.h"
@@ -88,6 +89,7 @@ on_completed(void *data, struct MHD_Connection *connection, void **state,
 struct head {
     struct exchange *exchange;
     struct error *err;
+    const char *forwarded; /* the last one: that of the nearest proxy */
     bool failed;
 };
 
@@ -98,6 +100,8 @@ take_header(void *data, enum MHD_ValueKind kind, const char *name,
     (void)kind;
     struct head *head = data;
     struct exchange *exchange = head->exchange;
+    if (strcasecmp(name, "X-Forwarded-For") == 0)
+        head->forwarded = value;
     const struct {
         const char *name;
         const char **place;
@@ -125,6 +129,24 @@ take_header(void *data, enum MHD_ValueKind kind, const char *name,
     return MHD_YES;
 }
 
+/* What a configured proxy says is recorded and decides nothing; what others
+ * say there is nothing.  Its own word is the last one. */
+static void
+read_forwarded(struct exchange *exchange, const char *list)
+{
+    const char *proxies = exchange->api->options.proxies;
+    struct address peer, client;
+    if (list == NULL || proxies == NULL ||
+        !address_parse(exchange->source, &peer) ||
+        !address_in(proxies, &peer))
+        return;
+    const char *last = strrchr(list, ',');
+    last = last == NULL ? list : last + 1;
+    last += strspn(last, " \t");
+    if (address_parse(last, &client))
+        exchange->forwarded = arena_strdup(exchange->arena, last);
+}
+
 static int
 read_headers(struct exchange *exchange, struct error *err)
 {
@@ -133,6 +155,7 @@ read_headers(struct exchange *exchange, struct error *err)
                                     take_header, &head);
     if (head.failed)
         return -1;
+    read_forwarded(exchange, head.forwarded);
     const char *agent = MHD_lookup_connection_value(
         exchange->connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_USER_AGENT);
     if (agent != NULL) {

@@ -41,6 +41,7 @@ struct api_options {
     struct agents *agents;   /* NULL: agents are answered 501 */
     const struct egress_policy *egress; /* NULL: nobody outside is asked */
     const char *redirects; /* of logins, beside loopback; NULL: none */
+    const char *proxies;   /* networks whose X-Forwarded-For is recorded */
     const struct seal_key *seal; /* of kept secrets; NULL: none are kept */
     int64_t refetch_ms; /* of keys that are not known, 0: control/sso.h */
     unsigned connections_max; /* 0: 1024 */

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/buffer.h"
+#include "core/workorder.h"
 #include "store/row.h"
 
 /* About 120 bytes each: well below RECORD_SIZE_MAX. */
@@ -50,6 +51,16 @@ auth_level(const struct world *world, const struct actor *actor)
     return factor ? "password+factor" : "password";
 }
 
+/* A vendor's person works for whoever answers for the work order. */
+static const char *
+sponsor_of(struct arena *arena, const struct world *world, struct ref subject)
+{
+    const struct workorder *order =
+        world_workorder(world, workorder_of(world, subject));
+
+    return order == NULL ? NULL : object_id_copy(world, order->sponsor, arena);
+}
+
 void
 describe_actor(struct record *record, struct arena *arena,
                const struct world *world, const struct actor *actor)
@@ -65,6 +76,7 @@ describe_actor(struct record *record, struct arena *arena,
     record->actor.id = object_id_copy(world, actor->subject, arena);
     record->actor.name = arena_strdup(arena, subject->name);
     record->actor.tenant = tenant_of(arena, world, actor->subject);
+    record->actor.on_behalf_of = sponsor_of(arena, world, actor->subject);
     record->actor.auth_ms = actor->proved_ms;
     record->actor.auth_level = auth_level(world, actor);
     if (ref_is_none(actor->credential))

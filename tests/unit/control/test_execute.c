@@ -602,6 +602,44 @@ test_log_goes_on_over_a_restart(void **state)
     harness_close(&estate.harness);
 }
 
+/* --- who works for whom --- */
+
+static void
+describe_vendor(struct loop *loop, struct arena *arena, void *data)
+{
+    const struct estate *estate = data;
+    struct changes *changes = loop_changes(loop, arena);
+    struct workorder *order = change_create(
+        changes, KIND_WORKORDER, world_platform_ref(loop_world(loop)), "fan");
+    struct user *kim =
+        change_create(changes, KIND_USER, order->object.self, "kim");
+    struct actor actor = { .kind = ACTOR_USER, .subject = kim->object.self };
+    struct actor red = actor_of(&estate->red);
+    struct record record = { 0 };
+    char sponsor[ID_TEXT_MAX];
+
+    order->sponsor = estate->blue.user;
+    loop_apply(loop, changes);
+    object_id_text(loop_world(loop), estate->blue.user, sponsor);
+    describe_actor(&record, arena, loop_world(loop), &actor);
+    assert_string_equal(record.actor.name, "kim");
+    assert_string_equal(record.actor.on_behalf_of, sponsor);
+    record = (struct record){ 0 };
+    describe_actor(&record, arena, loop_world(loop), &red);
+    assert_null(record.actor.on_behalf_of);
+}
+
+static void
+test_record_of_a_vendor_names_the_sponsor(void **state)
+{
+    struct estate estate;
+
+    (void)state;
+    open_estate(&estate);
+    harness_run(&estate.harness, describe_vendor, &estate);
+    harness_close(&estate.harness);
+}
+
 /* --- effects outside of the store --- */
 
 struct effect {
@@ -903,6 +941,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_command_and_its_record_are_one_transaction),
         cmocka_unit_test(test_deletion_is_in_its_tenants_log_with_who_did_it),
+        cmocka_unit_test(test_record_of_a_vendor_names_the_sponsor),
         cmocka_unit_test(test_effect_has_an_intent_and_then_an_outcome),
         cmocka_unit_test(test_intent_left_open_is_unknown_after_a_restart),
         cmocka_unit_test(test_question_left_open_is_told_after_a_restart),
