@@ -139,5 +139,5 @@ remove_all_instances() {
 # Between stories: nothing runs, and ids may be used again.
 forget_all() {
     remove_all_instances
-    rm -f "$HOME_DIR"/state/removed/*
+    rm -f "$HOME_DIR"/state/removed/* "$HOME_DIR"/state/handover/*
 }

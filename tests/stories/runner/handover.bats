@@ -120,6 +120,16 @@ NODES='cd /dev; stat -c "%n %t:%T %a" nvidia*; ls bulkhead 2>&1; ls /usr/local/n
     [ "$(ask '{"op":"list"}' | jq '.instances | length')" = 0 ]
 }
 
+@test "[N25] what had a card that is gone since is released all the same" {
+    start one 1 1 'sleep 100' "{\"cards\": [\"$G1\"]}"
+    "$STUB/nvml_world" "$STUB_NVML" 1
+    stop_runner
+    start_runner
+    [ "$(op release_check one 1 | jq .released)" = false ]
+    op remove one 1
+    [ "$(op release_check one 1 | jq -c '[.released, .cards[0].uuid]')" = "[true,\"$G1\"]" ]
+}
+
 @test "[N35] who has a soft share gets no library that shows the rest of the card" {
     start one 1 1 "ls /usr/local/nvidia/lib64; ls /dev | grep nvidia; sleep 100" "{\"cards\": [\"$G0\"], \"card_memory_mib\": 1000}"
     says one 1 nvidia0

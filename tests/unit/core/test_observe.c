@@ -505,6 +505,22 @@ a_failed_scrub_quarantines_the_card(void **state)
     assert_int_equal(the_card(scene)->handover, HANDOVER_FAILED);
 }
 
+/* [N25] The saved card is not in the machine any more: the start cannot
+ * succeed, which is not the work's fault, and is not tried again there. */
+static void
+a_start_on_a_card_that_is_gone_goes_elsewhere_and_costs_nothing(void **state)
+{
+    struct scene *scene = *state;
+
+    (void)say_cards(scene, scene->node, NULL, 0);
+    assert_int_equal(say_state(scene, REPORT_START_FAILED), 0);
+    assert_int_equal(say_release(scene, scene->node, 1, CARD), 0);
+    assert_int_not_equal(world_binding(scene->world, scene->binding)->to_ms, 0);
+    assert_true(workload_state(scene) == WORKLOAD_QUEUED ||
+                workload_state(scene) == WORKLOAD_GATED);
+    assert_true(the_card(scene)->missing);
+}
+
 /* The card's own record says all; the tenant's has no text but how it was
  * cleaned, since another may name what else was on the card. */
 static void
@@ -855,6 +871,7 @@ main(void)
         TEST(a_scrub_of_a_card_in_use_counts_for_nothing),
         TEST(a_scrub_of_another_nodes_card_is_refused),
         TEST(a_foreign_process_makes_the_card_not_free_until_it_is_gone),
+        TEST(a_start_on_a_card_that_is_gone_goes_elsewhere_and_costs_nothing),
         TEST(each_step_of_a_handover_is_kept_with_the_binding_before_it),
         TEST(a_card_that_is_not_listed_is_missing_until_it_is_back),
         TEST(health_is_kept_with_its_reason),
