@@ -323,7 +323,8 @@ check_own(struct node *node, const char *part, const char *uuid,
         view.foreign[0] == '\0')
         return 0;
     return error_set(err, ERROR_CONFLICT,
-                     "card %s has slices that were not made here: %.100s", uuid,
+                     "card %s has slices that were not made by the platform: "
+                     "%.100s", uuid,
                      view.foreign);
 }
 

@@ -95,8 +95,7 @@ slice() { echo "{\"cards\": [\"$A/$1\"], \"card_memory_mib\": ${2:-9984}}"; }
     op remove one 1
     exec 9<>"$HOME_DIR/state/cards/$A/sliced/1g.10gb@6"
     [ "$(card $A '.processes | map(.owner) | unique')" = '["foreign"]' ]
-    run ask "{\"op\":\"card_scrub\",\"uuid\":\"$A/1g.10gb@6\"}"
-    [ "$status" = 7 ]
+    [ "$(scrub 1g.10gb@6 '[.verified, .steps[-1].step]')" = '[false,"wait"]' ]
     exec 9>&-
     [ "$(scrub 1g.10gb@6)" = true ]
 }
