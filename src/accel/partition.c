@@ -532,7 +532,7 @@ foreign_in_the_way(const char *uuid, const char *name, struct error *err)
                     "slice %s of card %s was not made by the platform", name,
                     uuid);
     return error_help(err, "Whoever made it removes it, or an operator says "
-                           "that it may go: bulkhead set card NAME "
+                           "that it may go: bulkhead set card CARD "
                            "clear_foreign=true");
 }
 

@@ -110,6 +110,29 @@ add_interference(struct buffer *out, const struct world *world)
                   slowed, capped);
 }
 
+/* How cards are cut. */
+static void
+add_cards(struct buffer *out, const struct world *world)
+{
+    uint64_t sliced = 0, foreign = 0, open = 0, failed = 0;
+
+    world_each(world, KIND_CARD, ref) {
+        const struct card *card = world_card(world, ref);
+
+        sliced += card->layout[0] != '\0';
+        foreign += card->foreign_slices[0] != '\0';
+        open += card->layout_change[0] != '\0';
+        failed += card->layout_failure[0] != '\0';
+    }
+    metric(out, "cards_sliced", "gauge", "cards that have slices", sliced);
+    metric(out, "cards_foreign_slices", "gauge",
+           "cards with slices that the platform did not make", foreign);
+    metric(out, "cards_layout_changes", "gauge",
+           "cards with a change of their layout that is not over", open);
+    metric(out, "cards_layout_failures", "gauge",
+           "cards where the last change of the layout failed", failed);
+}
+
 int
 system_metrics(const struct granted *granted, struct exchange *exchange,
                struct error *err)
@@ -119,6 +142,7 @@ system_metrics(const struct granted *granted, struct exchange *exchange,
     (void)err;
     add_requests(&out, exchange->api);
     add_loop(&out, exchange->api->loop);
+    add_cards(&out, world);
     buffer_add_text(&out, "# HELP bulkhead_objects objects in the world\n"
                           "# TYPE bulkhead_objects gauge\n");
     for (unsigned kind = KIND_PLATFORM; kind < KIND_COUNT; kind++)

@@ -44,7 +44,11 @@ const struct command command_cards = {
     .more = "USED and HELD are in cards (0.5 is half of it). HANDOVER: clean, "
             "or pending while its\nmemory is scrubbed (`bulkhead handover CARD`). -o wide shows the hard "
             "slices of a card: held ones are kept for work\nthat waits, dirty "
-            "ones are being scrubbed. Whoever may not see "
+            "ones are being scrubbed. LAYOUT is what the node sees on it, "
+            "FOREIGN-SLICES what\nthe platform did not make (`bulkhead set card "
+            "CARD clear_foreign=true` lets the next scrub\nend them), CHANGE "
+            "what is being changed there, LAYOUT-FAILURE why the last change "
+            "failed.\nWhoever may not see "
             "cards gets FREE and TOTAL, in cards, by class;\none card may "
             "serve several classes.",
     .options = options,

@@ -24,7 +24,7 @@ static const struct column common_columns[] = {
 
 static const struct {
     const char *kind;
-    struct column columns[32];
+    struct column columns[COLUMNS_MAX];
 } tables[] = {
     { "pool",
       { NAME_COLUMN, { "KIND", "kind", 's', true }, END_COLUMNS } },
@@ -44,6 +44,10 @@ static const struct {
         { "SIMULATED", "simulated", 'b', false },
         { "FOREIGN", "foreign", 'b', true },
         { "SLICED", "sliced", 'b', true }, { "SLICES", "slices", 's', true },
+        { "LAYOUT", "layout", 's', true },
+        { "FOREIGN-SLICES", "foreign_slices", 's', true },
+        { "CHANGE", "layout_change", 's', true },
+        { "LAYOUT-FAILURE", "layout_failure", 's', true },
         { "UUID", "uuid", 's', true }, { "DRIVER", "driver", 's', true },
         { "VENDOR", "vendor", 's', true }, { "ARCH", "arch", 's', true },
         { "FIRMWARE", "firmware", 's', true },

@@ -448,7 +448,7 @@ add_scrubs(const struct world *world, struct ref node, struct arena *arena,
 
         char part[CUT_PART_MAX];
 
-        if (card->missing || card->foreign ||
+        if (card->missing || (card->foreign && !card->clear_foreign) ||
             fence_holds(world_node(world, node), card->uuid))
             continue;
         if (card->handover == HANDOVER_CLEAN)
@@ -458,7 +458,10 @@ add_scrubs(const struct world *world, struct ref node, struct arena *arena,
             continue;
         list[count++] = arena_strdup(
             arena,
-            cut_part(part, card->uuid, card->sliced ? CUT_SLICED : ""));
+            cut_part(part, card->uuid,
+                     card->clear_foreign ? CUT_CLEARED
+                     : card->sliced      ? CUT_SLICED
+                                         : ""));
     }
     order->scrubs = list;
     order->scrub_count = count;

@@ -54,6 +54,7 @@ bool cut_is_due(const struct estate *estate, const struct class *class,
 
 /* "UUID" or "UUID/3g.40gb@4": the name of a part in orders and reports. */
 #define CUT_PART_MAX (NAME_MAX_SIZE + GEOMETRY_NAME_MAX)
+#define CUT_CLEARED "cleared" /* the same: slices of others may go */
 #define CUT_SLICED "sliced" /* in the place of a slice: scrub and leave cut */
 const char *cut_part(char text[CUT_PART_MAX], const char *uuid,
                      const char *slice);

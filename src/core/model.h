@@ -229,6 +229,13 @@ struct card { /* below a node; name is "card0", "card1", ... */
     char dirty[TEXT_MAX_SIZE]; /* released slices that wait for their scrub:
                                   "1g.10gb@6 3g.40gb@0" */
     struct blob *cleaning; /* the last handover, step by step; NULL: none */
+    /* As its node sees it: the slices on it, those that the platform did not
+     * make, a change that is not over, why the last one failed. */
+    char layout[TEXT_MAX_SIZE];
+    char foreign_slices[TEXT_MAX_SIZE];
+    char layout_change[TEXT_MAX_SIZE];
+    char layout_failure[TEXT_MAX_SIZE];
+    bool clear_foreign; /* an operator's word: the next scrub may end them */
     struct ref last_tenant;
     int64_t cut_ms; /* metered up to here (remainder classes) */
     /* derived */

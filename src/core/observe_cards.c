@@ -184,6 +184,32 @@ alarm_foreign(struct changes *changes, struct ref ref,
                fact->foreign_name, owner);
 }
 
+/* What others cut is seen, and nobody is given it or what is beside it. */
+static void
+alarm_slices(struct changes *changes, struct ref ref,
+             const struct report_card *fact)
+{
+    if (fact->foreign_slices[0] == '\0')
+        alarm_clear(changes, ref, "card.slices");
+    else
+        alarm_raise(changes, ref, "card.slices",
+                    "slices that the platform did not make are on the card: "
+                    "%s",
+                    fact->foreign_slices);
+    if (fact->change[0] == '\0' || fact->change_failure[0] == '\0')
+        alarm_clear(changes, ref, "card.layout");
+    else
+        alarm_raise(changes, ref, "card.layout",
+                    "a change of the card's layout is not over: %s",
+                    fact->change_failure);
+}
+
+static bool
+is_foreign(const struct report_card *fact)
+{
+    return fact->foreign > 0 || fact->foreign_slices[0] != '\0';
+}
+
 /* A card that is free and in the other mode than it was left in (its node was
  * started anew, say) is scrubbed once more. */
 static bool
@@ -197,7 +223,7 @@ is_as_wanted(const struct card *card, const struct report_card *fact)
 static bool
 is_same_state(const struct card *card, const struct report_card *fact)
 {
-    return card->foreign == (fact->foreign > 0) && !card->missing &&
+    return card->foreign == is_foreign(fact) && !card->missing &&
            is_as_wanted(card, fact);
 }
 
@@ -211,11 +237,36 @@ update_state(struct changes *changes, struct ref ref,
         return;
     usage_cut(changes, ref);
     card = change_update(changes, ref);
-    card->foreign = fact->foreign > 0;
+    card->foreign = is_foreign(fact);
     card->missing = false;
     if (!is_as_wanted(card, fact))
         card->handover = HANDOVER_PENDING;
     alarm_clear(changes, ref, "card.missing");
+}
+
+static void
+update_layout(struct changes *changes, struct ref ref,
+              const struct report_card *fact)
+{
+    const struct card *present = get_card(changes, ref);
+    struct card *card;
+
+    if (strcmp(present->layout, fact->layout) == 0 &&
+        strcmp(present->foreign_slices, fact->foreign_slices) == 0 &&
+        strcmp(present->layout_change, fact->change) == 0 &&
+        strcmp(present->layout_failure, fact->change_failure) == 0)
+        return;
+    card = change_update(changes, ref);
+    replace_text(card->layout, sizeof(card->layout), fact->layout);
+    replace_text(card->foreign_slices, sizeof(card->foreign_slices),
+                 fact->foreign_slices);
+    replace_text(card->layout_change, sizeof(card->layout_change),
+                 fact->change);
+    replace_text(card->layout_failure, sizeof(card->layout_failure),
+                 fact->change_failure);
+    card->clear_foreign =
+        card->clear_foreign && card->foreign_slices[0] != '\0';
+    alarm_slices(changes, ref, fact);
 }
 
 /* Members that only describe. */
@@ -295,6 +346,7 @@ observe_card(struct changes *changes, struct ref node,
     if (!blind)
         observe_health_said(changes, ref, (int)fact->health,
                             fact->health_reason);
+    update_layout(changes, ref, fact);
     update_place(changes, ref, fact);
     return 0;
 }
@@ -610,6 +662,28 @@ split_part(const char *part, char uuid[NAME_MAX_SIZE],
     *slice_out = part[size] == '/' ? part + size + 1 : "";
 }
 
+/* All slices are gone, and the card was left whole; one that is wanted cut is
+ * cut by the scrub after it. */
+static void
+observe_cleared(struct changes *changes, struct ref ref,
+                const struct report_scrub *fact)
+{
+    const struct card *present = get_card(changes, ref);
+    struct card *card;
+
+    if (!present->clear_foreign || present->used_milli != 0 ||
+        present->handover != HANDOVER_PENDING)
+        return;
+    usage_cut(changes, ref);
+    card = change_update(changes, ref);
+    card->clear_foreign = false;
+    card->dirty[0] = '\0';
+    if (!fact->verified)
+        quarantine(changes, ref, fact);
+    else if (!card->sliced)
+        card->handover = HANDOVER_CLEAN;
+}
+
 size_t
 observe_cards_scrub(struct changes *changes, struct ref node,
                     const struct report_scrub *fact)
@@ -630,6 +704,10 @@ observe_cards_scrub(struct changes *changes, struct ref node,
     }
     if (fence_holds(change_get(changes, node), uuid))
         return 0;
+    if (strcmp(slice, CUT_CLEARED) == 0) {
+        observe_cleared(changes, ref, fact);
+        return 0;
+    }
     if (slice[0] != '\0' && strcmp(slice, CUT_SLICED) != 0) {
         observe_slice(changes, ref, slice, fact);
         return 0;

@@ -82,6 +82,10 @@ struct report_card {
     const char *foreign_name; /* of the first of them */
     int64_t foreign_pid, foreign_uid; /* its; uid -1: not known */
     bool sliced;              /* cut for hard slices */
+    const char *layout;         /* the slices on it: "1g.5gb@2 3g.20gb@4" */
+    const char *foreign_slices; /* those that the platform did not make */
+    const char *change;         /* of the layout, not yet over; "": none */
+    const char *change_failure; /* of the last change, "": it was done */
 };
 
 struct report_inventory {

@@ -185,6 +185,26 @@ set_health(const struct edit *edit, const struct card *old, struct card *card,
                               err);
 }
 
+/* An operator's word about slices that the platform did not make: the scrub
+ * that ends them takes the whole card. */
+static int
+clear_foreign(const struct card *old, struct card *card, struct error *err)
+{
+    if (old->foreign_slices[0] == '\0')
+        return error_field(err, "/clear_foreign",
+                           "there are no slices on the card that the platform "
+                           "did not make");
+    if (old->used_milli > 0) {
+        (void)error_set(err, ERROR_CONFLICT,
+                        "the card is in use: %lld milli-cards are bound",
+                        (long long)old->used_milli);
+        return error_help(err, "The scrub takes the whole card: cordon its "
+                               "node and let the work end first.");
+    }
+    card->handover = HANDOVER_PENDING;
+    return 0;
+}
+
 /* Only a scrub makes a card clean; a person can ask for one. */
 int
 rules_update_card(const struct edit *edit, const void *before, void *image,
@@ -202,6 +222,9 @@ rules_update_card(const struct edit *edit, const void *before, void *image,
         return error_set(err, ERROR_CONFLICT,
                          "the card is in use: %lld milli-cards are bound",
                          (long long)old->used_milli);
+    if (card->clear_foreign && !old->clear_foreign &&
+        clear_foreign(old, card, err) != 0)
+        return -1;
     if (!edit_has(edit, "health") && !edit_has(edit, "health_reason"))
         return 0;
     return set_health(edit, old, card, err);

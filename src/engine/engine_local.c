@@ -257,6 +257,10 @@ read_card(struct arena *arena, const json_t *card, struct report_card *out)
         .health = health_of(text_of(arena, card, "health", 16)),
         .health_reason = text_of(arena, card, "health_reason", 127),
         .sliced = json_is_true(json_object_get(card, "sliced")),
+        .layout = text_of(arena, card, "layout", 255),
+        .foreign_slices = text_of(arena, card, "foreign_slices", 255),
+        .change = text_of(arena, card, "change", 255),
+        .change_failure = text_of(arena, card, "change_failure", 255),
     };
     count_foreign(arena, card, out);
 }

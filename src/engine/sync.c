@@ -48,6 +48,10 @@ static const struct codec_field card_fields[] = {
     CODEC_FIELD(struct report_card, foreign_pid, CODEC_INT, 0, 1 << 30),
     CODEC_FIELD(struct report_card, foreign_uid, CODEC_INT, -1, NUMBER_MAX),
     CODEC_FIELD(struct report_card, sliced, CODEC_BOOL, 0, 0),
+    CODEC_FIELD(struct report_card, layout, CODEC_TEXT, 0, 255),
+    CODEC_FIELD(struct report_card, foreign_slices, CODEC_TEXT, 0, 255),
+    CODEC_FIELD(struct report_card, change, CODEC_TEXT, 0, 255),
+    CODEC_FIELD(struct report_card, change_failure, CODEC_TEXT, 0, 255),
 };
 static const struct codec card_codec = CODEC(struct report_card, card_fields);
 

@@ -124,6 +124,8 @@ make_cards(struct report_card cards[CARDS], char uuids[CARDS][64])
             .firmware = "", .arch = "", .serial = "", .domain = "", .island = "", .memory_mib = 16384,
             .compute_units = 64, .numa = -1, .health = REPORT_HEALTHY,
             .health_reason = "", .foreign_name = "",
+            .layout = "", .foreign_slices = "", .change = "",
+            .change_failure = "",
         };
     }
 }

@@ -162,6 +162,11 @@ CREATE TABLE "card" (
     "sliced" INTEGER,
     "dirty" TEXT,
     "cleaning" TEXT,
+    "layout" TEXT,
+    "foreign_slices" TEXT,
+    "layout_change" TEXT,
+    "layout_failure" TEXT,
+    "clear_foreign" INTEGER,
     "last_tenant" TEXT,
     "cut_ms" INTEGER,
     "live" INTEGER NOT NULL DEFAULT 1

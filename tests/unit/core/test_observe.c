@@ -219,7 +219,11 @@ card_fact(void)
                                  .compute_units = 132,
                                  .health = REPORT_HEALTHY,
                                  .health_reason = "",
-                                 .foreign_name = "" };
+                                 .foreign_name = "",
+                                 .layout = "",
+                                 .foreign_slices = "",
+                                 .change = "",
+                                 .change_failure = "" };
 }
 
 static size_t
@@ -618,6 +622,77 @@ a_foreign_process_makes_the_card_not_free_until_it_is_gone(void **state)
     assert_false(stands(scene, scene->card, "card.foreign"));
 }
 
+/* A scrub of a part of the card: "sliced", "cleared". */
+static size_t
+say_part(struct scene *scene, const char *part, bool verified)
+{
+    struct report_scrub scrub = { NULL, verified, "patterns" };
+    struct report report = { .scrubs = &scrub, .scrub_count = 1 };
+    char name[128];
+
+    (void)snprintf(name, sizeof(name), "%s/%s", CARD, part);
+    scrub.uuid = name;
+    return say(scene, scene->node, &report);
+}
+
+static void
+set_clear(struct scene *scene)
+{
+    struct changes *changes = begin(scene);
+
+    ((struct card *)change_update(changes, scene->card))->clear_foreign = true;
+    world_apply(scene->world, changes);
+}
+
+/* [N38] Nothing is bound on such a card or scrubbed away before an operator
+ * says so; then all of it is. */
+static void
+foreign_slices_keep_a_card_until_an_operator_says_so(void **state)
+{
+    struct scene *scene = *state;
+    struct report_card card = card_fact();
+
+    free_card(scene);
+    card.sliced = true;
+    card.layout = "1g.10gb@0 3g.40gb@4";
+    card.foreign_slices = "3g.40gb@4";
+    (void)say_cards(scene, scene->node, &card, 1);
+    assert_true(the_card(scene)->foreign);
+    assert_string_equal(the_card(scene)->layout, "1g.10gb@0 3g.40gb@4");
+    assert_true(stands(scene, scene->card, "card.slices"));
+    assert_false(stands(scene, scene->card, "card.foreign"));
+    (void)say_part(scene, "cleared", true);
+    assert_int_equal(the_card(scene)->handover, HANDOVER_PENDING);
+    set_clear(scene);
+    (void)say_part(scene, "cleared", true);
+    assert_int_equal(the_card(scene)->handover, HANDOVER_CLEAN);
+    assert_false(the_card(scene)->clear_foreign);
+    card.sliced = false;
+    card.layout = card.foreign_slices = "";
+    (void)say_cards(scene, scene->node, &card, 1);
+    assert_false(the_card(scene)->foreign);
+    assert_false(stands(scene, scene->card, "card.slices"));
+}
+
+static void
+a_change_of_the_layout_that_is_stuck_is_told(void **state)
+{
+    struct scene *scene = *state;
+    struct report_card card = card_fact();
+
+    card.change_failure = "remove 1g.5gb@0: 1 processes are on it";
+    (void)say_cards(scene, scene->node, &card, 1);
+    assert_false(stands(scene, scene->card, "card.layout"));
+    card.change = "remove 1g.5gb@0";
+    (void)say_cards(scene, scene->node, &card, 1);
+    assert_true(stands(scene, scene->card, "card.layout"));
+    assert_string_equal(the_card(scene)->layout_change, "remove 1g.5gb@0");
+    card.change = card.change_failure = "";
+    (void)say_cards(scene, scene->node, &card, 1);
+    assert_false(stands(scene, scene->card, "card.layout"));
+    assert_string_equal(the_card(scene)->layout_failure, "");
+}
+
 static void
 a_card_that_is_not_listed_is_missing_until_it_is_back(void **state)
 {
@@ -873,6 +948,8 @@ main(void)
         TEST(a_foreign_process_makes_the_card_not_free_until_it_is_gone),
         TEST(a_start_on_a_card_that_is_gone_goes_elsewhere_and_costs_nothing),
         TEST(each_step_of_a_handover_is_kept_with_the_binding_before_it),
+        TEST(foreign_slices_keep_a_card_until_an_operator_says_so),
+        TEST(a_change_of_the_layout_that_is_stuck_is_told),
         TEST(a_card_that_is_not_listed_is_missing_until_it_is_back),
         TEST(health_is_kept_with_its_reason),
         TEST(a_card_that_another_node_has_is_refused),

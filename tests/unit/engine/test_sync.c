@@ -23,6 +23,9 @@ static const struct report_card card = {
     .health_reason = "hot", .foreign = 1,
     .foreign_name = "miner", .foreign_pid = 4711,
     .foreign_uid = -1,
+    .sliced = true,
+    .layout = "1g.10gb@0", .foreign_slices = "1g.10gb@0",
+    .change = "remove 1g.10gb@0", .change_failure = "busy",
 };
 static const struct report_inventory inventory = {
     true, 8000, 16384, "{\"kernel\":\"6.1\"}", "{\"cores\":4}", &card, 1, NULL, 0
