@@ -544,6 +544,8 @@ sim_census(struct accel *accel, const char *const *parts, size_t count,
     for (size_t i = 0; i < count && result == 0; i++)
         add_scripted(accel, parts[i], &crews[i]);
     (void)pthread_mutex_unlock(&sim->looking);
+    for (size_t i = 0; i < count && result == 0; i++)
+        sim_measure(accel, parts[i], &crews[i]);
     free(targets.list);
     return result;
 }

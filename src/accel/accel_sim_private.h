@@ -104,4 +104,8 @@ int sim_cut(struct accel *accel, const char *uuid, bool on, struct error *err);
 int sim_slice_create(struct accel *accel, const char *text, struct error *err);
 int sim_slice_destroy(struct accel *accel, const char *text, struct error *err);
 
+/* How much of the part each process has. */
+void sim_measure(const struct accel *accel, const char *text,
+                 struct accel_crew *crew);
+
 #endif

@@ -80,6 +80,7 @@ set_cards(const struct world *world, struct ref instance, json_t *start)
     scoped_arena arena = arena_new();
     json_t *cards = json_array();
     int64_t memory_mib = 0;
+    int64_t milli = 0;
     const char *const *list;
     size_t count;
 
@@ -93,9 +94,13 @@ set_cards(const struct world *world, struct ref instance, json_t *start)
             (binding->slice[0] != '\0' ||
              (class != NULL && class->form == FORM_SOFT)))
             memory_mib = binding->memory_mib;
+        if (binding->to_ms == 0 && class != NULL && class->form == FORM_SOFT)
+            milli = binding->milli;
     }
     (void)json_object_set_new(start, "cards", cards);
     set_int(start, "card_memory_mib", memory_mib);
+    if (milli > 0)
+        set_int(start, "card_milli", milli);
 }
 
 static void

@@ -158,6 +158,22 @@ take_gone(struct changes *changes, struct ref node, struct ref ref,
                                "the node removed it before it ran");
 }
 
+/* The node stopped it, and says why. */
+static void
+take_reason(struct changes *changes, struct ref ref,
+            const struct report_instance *fact)
+{
+    const struct instance *present = get_instance(changes, ref);
+    struct instance *instance;
+
+    if (present->state != INSTANCE_EXITED || present->failure[0] != '\0' ||
+        fact->failure[0] == '\0' || fact->exit_code == 0)
+        return;
+    instance = change_update(changes, ref);
+    (void)snprintf(instance->failure, sizeof(instance->failure), "%s",
+                   fact->failure);
+}
+
 static void
 take_state(struct changes *changes, struct ref node, struct ref ref,
            const struct report_instance *fact)
@@ -175,6 +191,7 @@ take_state(struct changes *changes, struct ref node, struct ref ref,
         break;
     case REPORT_EXITED:
         take_exit(changes, ref, fact->exit_code, fact->oom);
+        take_reason(changes, ref, fact);
         break;
     case REPORT_START_FAILED:
         refusal_count(changes, ref);

@@ -91,6 +91,7 @@ static const char *const start_keys[] = {
     "cards",
     "volumes",
     "card_memory_mib",
+    "card_milli",
     "checkpoint_dir",
     "network",
     "uid_base",
@@ -469,6 +470,8 @@ read_limits(const json_t *object, struct runner_start *out, struct error *err)
             0 ||
         json_int(object, "card_memory_mib", false, 0, 1 << 30,
                  &out->card_memory_mib, err) != 0 ||
+        json_int(object, "card_milli", false, 0, 1000, &out->card_milli,
+                 err) != 0 ||
         json_int(object, "scratch_mib", false, 1, 1 << 30, &out->scratch_mib,
                  err) != 0 ||
         json_int(object, "log_mib", false, 1, 1 << 20, &out->log_mib, err) !=

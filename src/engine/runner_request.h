@@ -99,6 +99,8 @@
  *       "cards": ["UUID"..],     0..64; one after the other they are card0..
  *       "card_memory_mib": N,    0 or absent: whole cards; else a soft share
  *                                of that much memory on each card
+ *       "card_milli": 1..1000,   of a soft share: of its multiprocessors,
+ *                                where the driver can limit them
  *       "volumes": [{"id", "path": "/abs", "read_only": bool}],   0..32
  *       "checkpoint_dir": "/abs" in or below the path of a writable volume
  *       "network": {"address": 0..4093}, absent: loopback only; 0: the runner
@@ -159,6 +161,7 @@
  *   "cards": ["UUID"..], "card_memory_mib",
  *   "cpus", "mems", "nics", "pinned", "" and false where they are not known:
  *        which CPUs and NUMA nodes it may use, networks beside its cards
+ *   "share": {"used_mib", "limit_mib", "over"},   of a soft share only
  *   "started_ms", "exited_ms",       0: not yet
  *   "exit_code": null | 0..255,      128 + signal when a signal ended it
  *   "oom": bool, "oom_kills",        read before the cgroup goes away
@@ -299,6 +302,7 @@ struct runner_start {
     const char *cards[RUNNER_CARDS_MAX];
     int64_t card_memory_mib; /* 0: whole cards */
     enum runner_pin pin;
+    int64_t card_milli;      /* of a soft share; 0: not limited */
     size_t volume_count;
     struct runner_mount volumes[RUNNER_VOLUMES_MAX];
     const char *checkpoint_dir; /* NULL: none */

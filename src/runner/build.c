@@ -15,7 +15,9 @@
 #include "engine/part.h"
 #include "runner/idmap.h"
 #include "runner/machine.h"
+#include "runner/mps.h"
 #include "runner/node.h"
+#include "runner/sharer.h"
 #include "runner/spec.h"
 #include "runner/volume.h"
 #include "runner/told.h"
@@ -288,7 +290,8 @@ mount_cards(struct node *node, struct instance *instance, struct error *err)
             partition_create(node->partition, start->cards[i], instance, err) !=
                 0)
             return -1;
-    if (grant_of(node, instance, instance->arena, grant, err) != 0)
+    if (sharer_prepare(node, instance, err) != 0 ||
+        grant_of(node, instance, instance->arena, grant, err) != 0)
         return -1;
     for (size_t i = 0; i < grant->count; i++)
         if (grant->items[i].kind != ACCEL_DEVICE &&
@@ -421,6 +424,33 @@ add_library_env(const struct instance *instance, const char **env,
                          now[0] != '\0' ? ":" : "", now));
 }
 
+/* The driver reads the limits of a share here; what a program makes of them is
+ * seen from outside. */
+static void
+add_share_env(struct node *node, const struct instance *instance,
+              const char **env, size_t *count)
+{
+    const struct runner_start *start = &instance->start;
+    int64_t percent = (start->card_milli + 9) / 10;
+
+    set_env(env, count,
+            arena_printf(instance->arena, "BULKHEAD_SHARE=%s",
+                         sharer_is_served(node, instance) ? "mps"
+                                                          : "measured"));
+    if (!sharer_is_served(node, instance))
+        return;
+    set_env(env, count, "CUDA_MPS_PIPE_DIRECTORY=" MPS_INSIDE);
+    set_env(env, count,
+            arena_printf(instance->arena,
+                         "CUDA_MPS_PINNED_DEVICE_MEM_LIMIT=0=%" PRId64 "M",
+                         start->card_memory_mib));
+    if (start->card_milli > 0)
+        set_env(env, count,
+                arena_printf(instance->arena,
+                             "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE=%" PRId64,
+                             percent));
+}
+
 /* What it is as it begins; the file says what it has become. */
 static void
 add_gang_env(const struct instance *instance, const char **env, size_t *count)
@@ -479,6 +509,8 @@ env_of(struct node *node, const struct instance *instance)
         set_env(env, &count,
                 arena_printf(arena, "BULKHEAD_NICS=%s", instance->nics));
     add_library_env(instance, env, &count);
+    if (sharer_is_share(instance))
+        add_share_env(node, instance, env, &count);
     return env;
 }
 
@@ -539,14 +571,16 @@ add_cards(const struct instance *instance, struct spec *spec,
     spec->devices = devices;
 }
 
+/* pipe: the directory of its card's sharing server; NULL: none. */
 static void
-add_places(const struct instance *instance, struct spec *spec)
+add_places(const struct instance *instance, const char *pipe,
+           struct spec *spec)
 {
     struct arena *arena = instance->arena;
     const struct runner_start *start = &instance->start;
     struct spec_bind *binds =
         arena_alloc(arena, (instance->grant.count + RUNNER_VOLUMES_MAX +
-                            MACHINE_BINDS_MAX + 1) *
+                            MACHINE_BINDS_MAX + 2) *
                                sizeof(*binds));
 
     add_bind(spec, binds, arena_printf(arena, "%s/made/run", instance->place),
@@ -561,6 +595,8 @@ add_places(const struct instance *instance, struct spec *spec)
                  arena_printf(arena, "%s/made/volumes/%zu", instance->place, i),
                  start->volumes[i].path, start->volumes[i].read_only, false);
     add_cards(instance, spec, binds);
+    if (pipe != NULL)
+        add_bind(spec, binds, pipe, MPS_INSIDE, true, true);
     spec->binds = binds;
 }
 
@@ -614,12 +650,16 @@ build_container(struct node *node, struct instance *instance, const char *netns,
         .cgroup = instance->cgroup,
         .netns = netns[0] != '\0' ? netns : NULL,
     };
+    const char *pipe = NULL;
     json_t *config;
     int result;
 
     if (spec.argv == NULL)
         return -1;
-    add_places(instance, &spec);
+    if (sharer_is_served(node, instance))
+        pipe = arena_printf(instance->arena, "%s/mps/%s/pipe",
+                            node->policy->state_dir, start->cards[0]);
+    add_places(instance, pipe, &spec);
     config = spec_new(&spec);
     result = container_create(&container, config, pending, err);
     json_decref(config);

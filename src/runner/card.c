@@ -18,6 +18,7 @@
 #include "runner/look.h"
 #include "runner/node.h"
 #include "runner/node_pin.h"
+#include "runner/sharer.h"
 
 /* Whose the process is; -1: it is gone already. */
 static json_int_t
@@ -52,7 +53,7 @@ is_ours(pid_t pid)
 
 /* Each process with the instance whose group it is in. */
 static json_t *
-rows_of(struct node *node, const struct accel_crew *crew)
+rows_of(struct node *node, const char *uuid, const struct accel_crew *crew)
 {
     json_t *rows = json_array();
     char top[16];
@@ -62,9 +63,12 @@ rows_of(struct node *node, const struct accel_crew *crew)
         const struct accel_process *process = &crew->list[i];
         char name[INSTANCE_NAME_MAX];
         const struct instance *owner;
-        json_t *text = json_string(process->name);
         const char *other = is_ours(process->pid) ? "platform" : "foreign";
+        json_t *text;
 
+        if (sharer_is_server(node, uuid, process->pid, process->name))
+            continue;
+        text = json_string(process->name);
         cgroup_of(process->pid, top, name, sizeof(name));
         node_lock(node);
         owner = name[0] != '\0' ? node_find_name(node, name) : NULL;
@@ -89,7 +93,7 @@ processes_on(struct node *node, const char *uuid, json_t **out,
 
     if (accel_processes(&node->accel, uuid, list, &crew.count, err) != 0)
         return -1;
-    *out = rows_of(node, &crew);
+    *out = rows_of(node, uuid, &crew);
     return 0;
 }
 
@@ -136,7 +140,7 @@ state_of(struct node *node, const char *uuid, const struct accel_crew *crew,
 
     if (accel_health(&node->accel, uuid, state, &err) == 0) {
         if (crew != NULL) {
-            *processes = rows_of(node, crew);
+            *processes = rows_of(node, uuid, crew);
             return;
         }
         if (processes_on(node, uuid, processes, &err) == 0)

@@ -11,6 +11,7 @@
 #include "base/digest.h"
 #include "base/file.h"
 #include "base/json.h"
+#include "engine/part.h"
 #include "runner/volume.h"
 
 #define JOURNAL_MAX ((size_t)512 * 1024)
@@ -171,6 +172,22 @@ add_cap(const struct instance *instance, json_t *record)
                   (json_int_t)cap->network_kib));
 }
 
+static void
+add_share(const struct instance *instance, json_t *record)
+{
+    const struct runner_start *start = &instance->start;
+
+    if (start->card_memory_mib == 0 || start->card_count == 0 ||
+        part_is_slice(start->cards[0]))
+        return;
+    (void)json_object_set_new(
+        record, "share",
+        json_pack("{s:I, s:I, s:b}", "used_mib",
+                  (json_int_t)instance->share_used_mib, "limit_mib",
+                  (json_int_t)start->card_memory_mib, "over",
+                  instance->share_over));
+}
+
 json_t *
 instance_record(const struct instance *instance)
 {
@@ -192,6 +209,7 @@ instance_record(const struct instance *instance)
 
     add_network(instance, record);
     add_pin(instance, record);
+    add_share(instance, record);
     add_usage(instance, record);
     add_cap(instance, record);
     add_events(instance, record);

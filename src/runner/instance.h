@@ -75,6 +75,8 @@ struct instance {
     struct instance_checkpoint checkpoint;
     const struct image *image; /* while it is being started */
     struct grant grant;        /* while it is being started */
+    int64_t share_used_mib; /* of its card, the last time it was looked at */
+    bool share_over;        /* more than its share */
     int64_t lost_ms; /* since when neither process nor monitor is there */
 };
 

@@ -22,6 +22,7 @@
 #include "runner/process.h"
 #include "runner/remove.h"
 #include "runner/seccomp.h"
+#include "runner/sharer.h"
 #include "runner/stop.h"
 #include "runner/volume.h"
 
@@ -458,12 +459,13 @@ node_open(struct node *node, const struct policy *given, struct error *err)
     partition_resume(node->partition, tell_resumed, NULL);
     cap_adopt(node);
     node->watch = watch_new(&node->accel, policy->kernel_log);
-    return 0;
+    return sharer_begin(node, err);
 }
 
 void
 node_close(struct node *node)
 {
+    sharer_finish(node);
     while (node->first != NULL) {
         struct instance *instance = node->first;
 

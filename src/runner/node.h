@@ -39,6 +39,7 @@ struct node {
     struct topology *machine;        /* as it was read; NULL: described */
     const struct topology *topology; /* NULL: not known */
     bool pins; /* the kernel keeps groups to their CPUs */
+    struct sharer *sharer; /* watches soft shares */
     struct partition *partition; /* the only way that cards are cut */
     struct image_store images;
     struct network network;

@@ -39,6 +39,11 @@ static const char *const policy_keys[] = { "version",
                                            "cap_cpu_milli_min",
                                            "cap_io_kib_min",
                                            "cap_network_kib_min",
+                                           "mps",
+                                           "share_over",
+                                           "share_grace_ms",
+                                           "share_attach_ms",
+                                           "share_look_ms",
                                            "writable_root",
                                            "image_entries_max",
                                            "images",
@@ -119,6 +124,30 @@ read_paths(struct arena *arena, const json_t *object, struct policy *out,
     if (strcmp(out->accel, "sim") == 0 && out->estate == NULL)
         return error_field(err, "/estate",
                            "simulated cards need an estate file");
+    return 0;
+}
+
+static int
+read_shares(struct arena *arena, const json_t *object, struct policy *out,
+            struct error *err)
+{
+    const char *over = "stop";
+
+    if (read_path(arena, object, "mps", false, &out->mps, err) != 0 ||
+        json_text(object, "share_over", false, 8, &over, err) != 0 ||
+        json_int(object, "share_grace_ms", false, 0, 86400000,
+                 &out->share_grace_ms, err) != 0 ||
+        json_int(object, "share_attach_ms", false, 0, 86400000,
+                 &out->share_attach_ms, err) != 0 ||
+        json_int(object, "share_look_ms", false, 100, 60000,
+                 &out->share_look_ms, err) != 0)
+        return -1;
+    out->share_stops = strcmp(over, "stop") == 0;
+    if (!out->share_stops && strcmp(over, "warn") != 0)
+        return error_field(err, "/share_over",
+                           "share_over is \"stop\" or \"warn\", not "
+                           "\"%.8s\"",
+                           over);
     return 0;
 }
 
@@ -220,6 +249,10 @@ policy_parse(struct arena *arena, const char *bytes, size_t size,
         .image_mib_max = 65536,
         .image_entries_max = 1000000,
         .log_mib_max = 1024,
+        .share_stops = true,
+        .share_grace_ms = 30000,
+        .share_attach_ms = 10000,
+        .share_look_ms = 2000,
         .cap_cpu_milli_min = 50,
         .cap_io_kib_min = 1024,
         .cap_network_kib_min = 128,
@@ -238,6 +271,7 @@ policy_parse(struct arena *arena, const char *bytes, size_t size,
                  &policy.agent_uid, err) != 0 ||
         read_prefix(arena, object, &policy.prefix, err) != 0 ||
         read_paths(arena, object, &policy, err) != 0 ||
+        read_shares(arena, object, &policy, err) != 0 ||
         read_uids(object, &policy, err) != 0 ||
         read_limits(object, &policy, err) != 0 ||
         read_images(arena, object, &policy, err) != 0)

@@ -45,6 +45,13 @@
  *  "release_wait_ms": 20000,  how long a released card may take to be idle
  *  "cdi_dir": "/run/cdi",     where the node's cards are described for other
  *                             engines (cdi.h); absent: nowhere
+ *  "mps": "/usr/bin/nvidia-cuda-mps-control",  holds soft shares of NVIDIA's
+ *                             cards to their limits (mps.h); absent: they are
+ *                             only measured
+ *  "share_over": "stop"|"warn",  what happens to who is over its share
+ *  "share_grace_ms", "share_attach_ms", "share_look_ms",  between warning and
+ *                             stop; how long a process may be beside the
+ *                             sharing server; between two looks
  *  "writable_root": bool,     may a start ask for it
  *  "images": ["sha256:..."]}  when present, only these digests
  *
@@ -72,6 +79,9 @@ struct policy {
     int64_t cap_cpu_milli_min, cap_io_kib_min, cap_network_kib_min;
     int64_t release_wait_ms;
     const char *cdi_dir; /* NULL: none */
+    const char *mps; /* NULL: none */
+    bool share_stops;
+    int64_t share_grace_ms, share_attach_ms, share_look_ms;
     bool writable_root;
     size_t image_count; /* 0: any digest */
     const char *const *images;

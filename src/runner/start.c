@@ -16,6 +16,7 @@
 #include "runner/devices.h"
 #include "runner/node.h"
 #include "runner/node_pin.h"
+#include "runner/sharer.h"
 #include "runner/stop.h"
 #include "runner/volume.h"
 
@@ -277,6 +278,8 @@ check_foreign(struct node *node, const struct instance *instance,
             const struct instance *owner;
             bool fine;
 
+            if (sharer_is_server(node, uuid, list[k].pid, list[k].name))
+                continue;
             cgroup_of(list[k].pid, top, name, sizeof(name));
             node_lock(node);
             owner = node_find_name(node, name);

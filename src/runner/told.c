@@ -54,6 +54,18 @@ told_notice(const struct instance *instance, const char *reason,
 }
 
 int
+told_share(const struct instance *instance, int64_t used_mib,
+           int64_t limit_mib, int64_t stops_ms, struct error *err)
+{
+    scoped_json document =
+        json_pack("{s:I, s:I, s:b, s:o}", "used_mib", (json_int_t)used_mib,
+                  "limit_mib", (json_int_t)limit_mib, "over",
+                  used_mib > limit_mib, "stops", json_time(stops_ms));
+
+    return put(instance, "share.json", document, err);
+}
+
+int
 told_gang(const struct instance *instance, const struct gang *gang,
           struct error *err)
 {

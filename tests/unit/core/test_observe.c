@@ -269,6 +269,24 @@ an_instance_that_runs_and_ends_is_followed(void **state)
     assert_true(world_instance(scene->world, scene->instance)->oom);
 }
 
+/* [N32] */
+static void
+why_its_node_stopped_it_is_kept(void **state)
+{
+    struct scene *scene = *state;
+    struct report_instance end = fact(scene, REPORT_EXITED);
+
+    (void)say_state(scene, REPORT_RUNNING);
+    end.exit_code = 137;
+    end.failure = "stopped: it uses 900 MiB of the card";
+    assert_int_equal(say_instance(scene, scene->node, end), 0);
+    assert_string_equal(
+        world_instance(scene->world, scene->instance)->failure,
+        "stopped: it uses 900 MiB of the card");
+    assert_int_equal(
+        world_instance(scene->world, scene->instance)->exit_code, 137);
+}
+
 static void
 an_end_that_nobody_saw_running_still_counts_as_a_run(void **state)
 {
@@ -925,6 +943,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(an_instance_that_runs_and_ends_is_followed),
+        TEST(why_its_node_stopped_it_is_kept),
         TEST(an_end_that_nobody_saw_running_still_counts_as_a_run),
         TEST(a_node_is_not_believed_about_anothers_instance),
         TEST(an_instance_that_nobody_knows_raises_an_alarm),

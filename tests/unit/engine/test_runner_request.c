@@ -41,7 +41,7 @@ a_full_start_is_read_field_by_field(void **state)
             HEAD BASE
             ",\"argv\":[\"/bin/sh\",\"-c\",\"x\"],\"env\":{\"A\":\"b=c\"},"
             "\"cwd\":\"/work\",\"user\":{\"uid\":5,\"gid\":6},"
-            "\"cards\":[\"GPU-1\",\"GPU-2\"],\"card_memory_mib\":100,"
+            "\"cards\":[\"GPU-1\",\"GPU-2\"],\"card_memory_mib\":100,\"card_milli\":500,"
             "\"volumes\":[{\"id\":\"v1\",\"path\":\"/ro\",\"read_only\":true},"
             "{\"id\":\"v2\",\"path\":\"/data\"}],"
             "\"checkpoint_dir\":\"/data/keep\",\"network\":{\"address\":9},"
@@ -63,6 +63,7 @@ a_full_start_is_read_field_by_field(void **state)
     assert_int_equal(start->card_count, 2);
     assert_string_equal(start->cards[1], "GPU-2");
     assert_int_equal(start->card_memory_mib, 100);
+    assert_int_equal(start->card_milli, 500);
     assert_true(start->volumes[0].read_only);
     assert_string_equal(start->volumes[1].path, "/data");
     assert_int_equal(start->checkpoint_volume, 1);
@@ -110,6 +111,7 @@ hostile_additions_to_a_start_are_refused(void **state)
         { ",\"uid_base\":4294967296", "/uid_base" },
         { ",\"scratch_mib\":0", "/scratch_mib" },
         { ",\"card_memory_mib\":-1", "/card_memory_mib" },
+        { ",\"card_milli\":1001", "/card_milli" },
         { ",\"cards\":[\"a/../b\"]", "/cards" },
         { ",\"cards\":[\"A\",\"A/1g@0\"]", "/cards" },
         { ",\"cards\":[\"-a\"]", "/cards" },

@@ -37,6 +37,14 @@ a_policy_is_read_with_its_defaults(void **state)
     assert_int_equal(policy.agent_uid, 998);
     assert_string_equal(policy.accel, "sim");
     assert_false(policy.writable_root);
+    assert_null(policy.mps);
+    assert_true(policy.share_stops);
+    assert_int_equal(policy.share_grace_ms, 30000);
+    assert_int_equal(parse(arena, ",\"mps\":\"/bin/m\",\"share_over\":\"warn\"",
+                           &policy, &err),
+                     0);
+    assert_string_equal(policy.mps, "/bin/m");
+    assert_false(policy.share_stops);
     assert_true(policy.uid_base_min % 65536 == 0);
     assert_true(policy_allows_image(&policy, "sha256:anything"));
 }
@@ -74,6 +82,9 @@ what_would_weaken_a_policy_is_refused(void **state)
         ",\"accel\":\"nvidia\"",
         ",\"accel\":\"vendor\",\"libraries\":\"usr/lib\"",
         ",\"writable_root\":1",
+        ",\"share_over\":\"kill\"",
+        ",\"share_look_ms\":1",
+        ",\"mps\":\"mps\"",
     };
 
     (void)state;
