@@ -6,6 +6,7 @@
 #include "api/usage_private.h"
 #include "base/clock.h"
 #include "core/price.h"
+#include "core/schema.h"
 #include "store/row.h"
 
 /*
@@ -17,7 +18,7 @@
 
 const char *const usage_groups[] = {"tenant", "project", "user",
                                           "workload", "class", "pool",
-                                          "model", "node", "card"};
+                                          "model", "form", "node", "card"};
 
 /* --- what is asked --- */
 
@@ -38,7 +39,7 @@ add_group(struct report *report, const char *text, size_t size,
         return 0;
     }
     return error_field(err, "group", "\"%.*s\" is no group; groups are tenant, project, "
-                       "user, workload, class, pool, model%s",
+                       "user, workload, class, pool, model, form%s",
                        (int)size, text, platform ? ", node, card" : "");
 }
 
@@ -99,6 +100,8 @@ usage_key(const struct world *world, struct arena *arena, enum group group,
         return ref_key(world, arena, binding->pool);
     case GROUP_MODEL:
         return card == NULL ? "" : arena_strdup(arena, card->model);
+    case GROUP_FORM:
+        return schema_form_names[binding->form];
     case GROUP_NODE:
         return ref_key(world, arena, world_parent(world, binding->card));
     case GROUP_CARD:

@@ -17,6 +17,7 @@ enum group {
     GROUP_CLASS,
     GROUP_POOL,
     GROUP_MODEL,
+    GROUP_FORM,
     GROUP_NODE,
     GROUP_CARD,
     GROUP_COUNT

@@ -33,6 +33,7 @@ queue(struct cli *cli, struct error *err)
         { "NAME", "name", 's', false },
         { "STATE", "state", 's', false },
         { "INSTANCES", "instances", 's', false },
+        { "FORM", "form", 's', false },
         { "PROJECT", "parent", 's', true },
         { "REASON", "reason", 'r', false },
         { "SENTENCE", "reason_text", 's', false },

@@ -121,7 +121,7 @@ cost(struct cli *cli, struct error *err)
 
 static const struct command_option options[] = {
     { "by", 0, "GROUP,...",
-      "tenant, project, user, workload, class, pool, model" },
+      "tenant, project, user, workload, class, pool, model, form" },
     { "from", 0, "TIME", "2030-01-31T00:00:00Z; else a day ago" },
     { "to", 0, "TIME", "not including; else now" },
     PLACE_NODE_OPTIONS,

@@ -81,6 +81,7 @@ bind(struct changes *changes,
     binding->user = workload->user;
     binding->pool = request->pool;
     binding->class = request->class->object.self;
+    binding->form = request->class->form;
     if (seat->profile != NULL)
         (void)geometry_format(binding->slice, seat->profile->name,
                               seat->start);
@@ -160,6 +161,7 @@ assign_start(const struct estate *estate, struct changes *changes,
     lifecycle_drop_holds(changes, self);
     workload = begin_attempt(changes, self);
     workload->class = request->class->object.self;
+    workload->form = request->class->form;
     for (size_t i = 0; i < placement->count; i++)
         take_seat(estate, changes, workload, request, &placement->seats[i],
                   (int64_t)i, &taken);
@@ -429,6 +431,7 @@ assign_nominate(const struct estate *estate, struct changes *changes,
         stop_victim(estate, changes, &plan->victims[i]);
     workload = change_update(changes, self);
     workload->class = request->class->object.self;
+    workload->form = request->class->form;
     say_nominated(&verdict, changes, demand, plan);
     reason_put(workload, &verdict, changes->context.now_ms);
     if (plan->count > 0)

@@ -614,6 +614,7 @@ struct workload { /* below a project */
     int64_t submitted_ms;
     struct ref user;     /* user or serviceaccount that submitted it */
     struct ref class;
+    int form;            /* enum class_form: of the class */
     struct blob *classes; /* JSON list of class ids, best first; null: class
                              alone (core/alternative.h) */
     int64_t min_accel_memory_mib; /* asked for instead of a class; 0: not */
@@ -704,6 +705,7 @@ struct binding { /* below an instance: card <-> instance, [from, to) */
     struct object object;
     struct ref card; /* indexed */
     char slice[GEOMETRY_NAME_MAX]; /* hard slice of it, "": none */
+    int form;                      /* enum class_form */
     int64_t milli;
     int64_t memory_mib;
     int64_t from_ms;
@@ -836,6 +838,7 @@ struct fact {
     int64_t attempt;
     char vendor[32];
     char model[64];
+    char form[8];            /* of what was bound: whole, hard, soft; "" */
     int64_t price_nano;      /* per unit of the meter, in force then */
 };
 

@@ -200,4 +200,7 @@ int schema_check_name(const char *pointer, const char *text,
 int schema_check_text(const char *pointer, const char *text, size_t room,
                       struct error *err);
 
+/* In the order of enum class_form; ends in NULL. */
+extern const char *const schema_form_names[];
+
 #endif

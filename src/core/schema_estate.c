@@ -19,7 +19,7 @@ static const char *const origin_names[] = { "made", "derived", "edited",
                                             NULL };
 static const char *const interconnect_names[] = { "any", "numa", "switch",
                                                   "island", NULL };
-static const char *const form_names[] = { "whole", "hard", "soft", NULL };
+const char *const schema_form_names[] = { "whole", "hard", "soft", NULL };
 static const char *const meter_names[] = { "card_hour", "token_in",
                                            "token_out", "request",
                                            "storage_gib_hour", "egress_gib",
@@ -260,7 +260,7 @@ static const struct field class_fields[] = {
     TEXT(class, model, C | U, "model; empty: any"),
     AMOUNT(class, min_memory_mib, C | U, "least memory of the card, MiB"),
     INT(class, count, C | U, 0, 64, "whole cards of one instance"),
-    ENUM(class, form, C | U, form_names,
+    ENUM(class, form, C | U, schema_form_names,
          "whole card, hard slice, soft share"),
     INT(class, milli, C | U, 0, 1000, "share of one card, milli-cards"),
     AMOUNT(class, memory_mib, C | U,
@@ -340,6 +340,7 @@ static const struct field fact_fields[] = {
     AMOUNT(fact, attempt, 0, "of the workload"),
     TEXT(fact, vendor, 0, "card vendor"),
     TEXT(fact, model, 0, "card model"),
+    TEXT(fact, form, 0, "whole, hard, soft; empty: not bound"),
     AMOUNT(fact, price_nano, 0, "per unit of the meter, then in force"),
 };
 static const struct field event_fields[] = {

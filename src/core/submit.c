@@ -378,6 +378,16 @@ pass_gate(struct changes *changes, struct workload *workload,
     return 0;
 }
 
+/* What has no boundary says so wherever it shows. */
+static void
+set_form(const struct world *world, struct workload *workload)
+{
+    const struct class *class = world_class(world, workload->class);
+
+    if (class != NULL)
+        workload->form = class->form;
+}
+
 int
 submit_workload(const struct granted *granted, struct changes *changes,
                 struct ref project, const json_t *body,
@@ -407,6 +417,7 @@ submit_workload(const struct granted *granted, struct changes *changes,
         check_spread(world, workload, err) < 0)
         return -1;
     workload->user = granted_actor(granted)->subject;
+    set_form(world, workload);
     if (pass_gate(changes, workload, err) < 0)
         return -1;
     *workload_out = workload->object.self;

@@ -2,11 +2,13 @@
 #include "core/usage.h"
 
 #include <assert.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "core/card_health.h"
 #include "core/month.h"
 #include "core/price.h"
+#include "core/schema.h"
 #include "core/share.h"
 
 /* One piece of a card's time that has one owner and one class. */
@@ -31,6 +33,8 @@ fill_owner(const struct changes *changes, const struct binding *binding,
     fact->workload = binding->workload;
     fact->pool = binding->pool;
     fact->class = binding->class;
+    (void)snprintf(fact->form, sizeof(fact->form), "%s",
+                   schema_form_names[binding->form]);
     fact->priority = binding->priority;
     fact->attempt = workload != NULL ? workload->attempt : 0;
 }

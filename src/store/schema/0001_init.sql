@@ -518,6 +518,7 @@ CREATE TABLE "workload" (
     "submitted_ms" INTEGER,
     "user" TEXT,
     "class" TEXT,
+    "form" TEXT,
     "classes" TEXT,
     "min_accel_memory_mib" INTEGER,
     "pool" TEXT,
@@ -615,6 +616,7 @@ CREATE TABLE "binding" (
     "name" TEXT,
     "card" TEXT,
     "slice" TEXT,
+    "form" TEXT,
     "milli" INTEGER,
     "memory_mib" INTEGER,
     "from_ms" INTEGER,
@@ -1061,6 +1063,7 @@ CREATE TABLE "fact" (
     "attempt" INTEGER,
     "vendor" TEXT,
     "model" TEXT,
+    "form" TEXT,
     "price_nano" INTEGER,
     "live" INTEGER NOT NULL DEFAULT 1
 ) STRICT;

@@ -186,6 +186,16 @@ soft_shares_of_two_tenants_are_never_on_one_card(void **state)
     assert_int_equal(scene_state(&s.scene, mine), WORKLOAD_ASSIGNED);
     assert_int_equal(scene_state(&s.scene, theirs), WORKLOAD_QUEUED);
     assert_int_equal(scene_state(&s.scene, again), WORKLOAD_ASSIGNED);
+    /* It is shown as what it is, on the work and on what is bound. */
+    assert_int_equal(world_workload(s.scene.world, mine)->form, FORM_SOFT);
+    world_each(s.scene.world, KIND_BINDING, ref) {
+        const struct binding *binding = world_binding(s.scene.world, ref);
+
+        if (ref_equal(binding->workload, mine))
+            assert_int_equal(binding->form, FORM_SOFT);
+        else if (!ref_equal(binding->workload, again))
+            assert_int_equal(binding->form, FORM_WHOLE);
+    }
     scene_teardown(&s.scene);
 }
 
