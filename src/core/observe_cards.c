@@ -192,14 +192,14 @@ alarm_slices(struct changes *changes, struct ref ref,
     if (fact->foreign_slices[0] == '\0')
         alarm_clear(changes, ref, "card.slices");
     else
-        alarm_raise(changes, ref, "card.slices",
+        alarm_tell(changes, ref, "card.slices",
                     "slices that the platform did not make are on the card: "
                     "%s",
                     fact->foreign_slices);
     if (fact->change[0] == '\0' || fact->change_failure[0] == '\0')
         alarm_clear(changes, ref, "card.layout");
     else
-        alarm_raise(changes, ref, "card.layout",
+        alarm_tell(changes, ref, "card.layout",
                     "a change of the card's layout is not over: %s",
                     fact->change_failure);
 }
