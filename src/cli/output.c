@@ -11,7 +11,7 @@
 #include "cli/fields.h"
 #include "cli/screen.h"
 
-#define COLUMNS_MAX 32
+#define COLUMNS_MAX 48
 
 static const struct column common_columns[] = {
     { "NAME", "name", 's', false }, { "ID", "id", 's', true },

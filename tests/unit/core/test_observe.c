@@ -644,7 +644,7 @@ a_foreign_process_makes_the_card_not_free_until_it_is_gone(void **state)
 static size_t
 say_part(struct scene *scene, const char *part, bool verified)
 {
-    struct report_scrub scrub = { NULL, verified, "patterns" };
+    struct report_scrub scrub = { .verified = verified, .text = "patterns" };
     struct report report = { .scrubs = &scrub, .scrub_count = 1 };
     char name[128];
 
