@@ -246,7 +246,8 @@ netlink_count(int fd, const char *name, int64_t *received_out,
     if (!get_link(fd, name, &answer))
         return;
     end = (const char *)&answer + answer.head.nlmsg_len;
-    for (const char *at = (const char *)IFLA_RTA(&answer.link);
+    for (const char *at = (const char *)&answer.link +
+                          NLMSG_ALIGN(sizeof(answer.link));
          at + sizeof(struct rtattr) <= end;) {
         struct rtattr attribute;
         struct rtnl_link_stats64 stats = { 0 };
