@@ -14,6 +14,7 @@
 #include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/resource.h>
@@ -211,6 +212,12 @@ main(int argc, char **argv)
     (void)mallopt(M_ARENA_MAX, 1);
     (void)mallopt(M_TRIM_THRESHOLD, 64 * 1024);
     (void)mallopt(M_MMAP_THRESHOLD, 64 * 1024);
+    /* hwloc would load drivers for screens and compute, into root's process;
+     * it reads XML without a library too. */
+    (void)setenv("HWLOC_PLUGINS_BLACKLIST",
+                 "hwloc_gl,hwloc_opencl,hwloc_cuda,hwloc_nvml,hwloc_rsmi,"
+                 "hwloc_levelzero,hwloc_xml_libxml",
+                 1);
     status = parse_options(argc, argv, &options);
     if (status != 0)
         return status - 1;

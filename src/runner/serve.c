@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <libgen.h>
+#include <malloc.h>
 #include <poll.h>
 #include <pthread.h>
 #include <stdbool.h>
@@ -63,6 +64,8 @@ run_connection(void *data)
     struct server *server = connection->server;
 
     serve_connection(server->node, connection->fd);
+    /* What an answer needed for a moment lies between what stays. */
+    (void)malloc_trim(0);
     (void)pthread_mutex_lock(&server->lock);
     for (int i = 0; i < SERVE_CONNECTIONS_MAX; i++)
         if (server->fds[i] == connection->fd)

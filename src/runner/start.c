@@ -2,7 +2,6 @@
 #include "runner/start.h"
 
 #include <inttypes.h>
-#include <malloc.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <string.h>
@@ -485,13 +484,8 @@ start_instance(struct node *node, const struct runner_request *request,
     if (repeat == REPEAT_NO)
         reserved = reserve(node, instance, err);
     node_unlock(node);
-    if (reserved == 0) {
-        int result = run(node, instance, record_out, err);
-
-        /* What a start needed for a moment lies between what stays. */
-        (void)malloc_trim(0);
-        return result;
-    }
+    if (reserved == 0)
+        return run(node, instance, record_out, err);
     instance_free(instance);
     return repeat == REPEAT_SAME ? 0 : -1;
 }
