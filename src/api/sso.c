@@ -150,6 +150,7 @@ ask(struct exchange *exchange, struct ref provider,
     memcpy(out->client_id, image->client_id, sizeof out->client_id);
     memcpy(out->scopes, image->scopes, sizeof out->scopes);
     memcpy(out->secret, image->secret, sizeof out->secret);
+    out->userinfo = image->userinfo;
     if (image->acr != NULL)
         out->acr = json_loadb(image->acr->bytes, image->acr->size, 0, NULL);
     visit->call.now_ms = exchange->now_ms;

@@ -331,10 +331,14 @@ make_headers(const struct egress_request *request)
     headers = curl_slist_append(headers, "Expect:");
     headers = curl_slist_append(headers, "Accept: application/json");
     headers = curl_slist_append(headers, "User-Agent: bulkhead/" VERSION);
-    if (request->basic == NULL)
+    if (request->basic == NULL && request->bearer == NULL)
         return headers;
-    buffer_add_text(&line, "Authorization: Basic ");
-    base64_encode(&line, request->basic, strlen(request->basic));
+    if (request->basic != NULL) {
+        buffer_add_text(&line, "Authorization: Basic ");
+        base64_encode(&line, request->basic, strlen(request->basic));
+    } else {
+        buffer_printf(&line, "Authorization: Bearer %s", request->bearer);
+    }
     headers = curl_slist_append(headers, buffer_text(&line));
     secret_clear(line.bytes, line.size);
     return headers;

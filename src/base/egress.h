@@ -50,6 +50,7 @@ struct egress_request {
     const char *url;
     const char *form; /* POST of application/x-www-form-urlencoded; NULL: GET */
     const char *basic; /* "user:password" for the server; NULL: none */
+    const char *bearer; /* a token for it; NULL: none */
     size_t max;        /* bytes of the body */
 };
 

@@ -39,6 +39,7 @@ feed_new(struct feed_bounds bounds)
 static struct entry *
 entry_at(const struct chain *chain, size_t number)
 {
+    assert(chain->room > 0);
     return &chain->ring[(chain->first + number) % chain->room];
 }
 
@@ -59,7 +60,8 @@ resize(struct chain *chain, size_t room)
 {
     struct entry *ring = room == 0 ? NULL : memory_new(room, sizeof(*ring));
 
-    for (size_t i = 0; i < chain->count; i++)
+    assert(room >= chain->count);
+    for (size_t i = 0; ring != NULL && i < chain->count; i++)
         ring[i] = *entry_at(chain, i);
     free(chain->ring);
     chain->ring = ring;

@@ -480,6 +480,37 @@ is_mixed_up(const struct sso_call *call, const struct oidc_metadata *metadata)
     return strcmp(call->issuer, call->provider.issuer) != 0;
 }
 
+/* Asked with the token that came with the ID token, and forgotten. */
+static void
+add_userinfo(const struct sso *sso, struct sso_call *call,
+             const struct oidc_metadata *metadata, const char *token)
+{
+    const struct egress_request request = { .url = metadata->userinfo,
+                                            .bearer = token,
+                                            .max = SSO_DOCUMENT_MAX };
+    scoped_json info = NULL;
+    struct error err;
+    long status = 0;
+
+    if (metadata->userinfo[0] == '\0' || !oidc_is_bearer(token)) {
+        (void)error_set(&err, ERROR_UNAUTHENTICATED,
+                        metadata->userinfo[0] == '\0'
+                            ? "it has no userinfo endpoint"
+                            : "it gave no access token for its userinfo");
+        not_held(call, &err);
+        return;
+    }
+    if (fetch_json(sso, &request, &status, &info, &err) != 0) {
+        unreachable(call, &err);
+        return;
+    }
+    if (status != 200)
+        (void)error_set(&err, ERROR_UNAUTHENTICATED,
+                        "its userinfo was refused: status %ld", status);
+    if (status != 200 || oidc_add_userinfo(call->claims, info, &err) != 0)
+        not_held(call, &err);
+}
+
 static void
 redeem(struct sso *sso, struct sso_call *call)
 {
@@ -508,6 +539,10 @@ redeem(struct sso *sso, struct sso_call *call)
     }
     verify(sso, call, &metadata, token, call->attempt.secrets.nonce,
            jwt_check_id);
+    if (call->error.code == ERROR_NONE && call->provider.userinfo)
+        add_userinfo(sso, call, &metadata,
+                     json_string_value(json_object_get(answer,
+                                                       "access_token")));
 }
 
 static void

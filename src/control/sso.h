@@ -73,6 +73,7 @@ struct sso_provider {
     char client_id[TEXT_MAX_SIZE];
     char scopes[TEXT_MAX_SIZE];
     char secret[sizeof(((struct identityprovider *)0)->secret)];
+    bool userinfo;
     json_t *acr; /* NULL: none; freed by sso_call_release */
 };
 

@@ -420,6 +420,7 @@ struct identityprovider {
     char client_id[TEXT_MAX_SIZE];
     char secret[512]; /* sealed (base/seal.h); "": a public client */
     char scopes[TEXT_MAX_SIZE]; /* beside openid */
+    bool userinfo; /* claims are asked for there too */
     int people; /* enum provider_people */
     struct blob *mapping; /* federation.h; null: none */
     struct blob *acr;     /* JSON list of texts; null: none proves anything */

@@ -149,6 +149,8 @@ static const struct field identityprovider_fields[] = {
     TEXT(identityprovider, secret, FIELD_SECRET, "of the client, sealed"),
     TEXT(identityprovider, scopes, C | U,
          "asked for beside openid; default: profile"),
+    BOOL(identityprovider, userinfo, C | U,
+         "its userinfo endpoint is asked for claims that ID tokens leave out"),
     ENUM(identityprovider, people, C | U, people_names,
          "who gets in: auto makes a user for whoever logs in first"),
     DOC(identityprovider, mapping, C | U,

@@ -24,8 +24,8 @@
  * held, health, handover, missing, or its node's state.  Calling it twice at
  * one time does nothing the second time. */
 void usage_cut(struct changes *changes, struct ref ref);
-/* Cuts its card and closes a live binding now. */
-void usage_end(struct changes *changes, struct ref binding);
+/* Cuts the card of a live binding and closes it now. */
+void usage_end(struct changes *changes, struct ref ref);
 /* What running work has used is told up to multiples of this. */
 #define USAGE_TOLD_MS (5 * 60 * INT64_C(1000))
 

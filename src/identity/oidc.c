@@ -71,11 +71,59 @@ oidc_metadata_parse(const json_t *document, const char *issuer,
         take_url(document, "token_endpoint", out->token, err) != 0 ||
         take_url(document, "jwks_uri", out->jwks, err) != 0)
         return -1;
+    if (json_object_get(document, "userinfo_endpoint") != NULL &&
+        take_url(document, "userinfo_endpoint", out->userinfo, err) != 0)
+        return -1;
     if (!lists(document, "response_types_supported", "code", true))
         return error_set(err, ERROR_INVALID, "it has no code flow");
     out->basic = lists(document, methods, "client_secret_basic", true);
     out->names_issuer = json_is_true(json_object_get(
         document, "authorization_response_iss_parameter_supported"));
+    return 0;
+}
+
+/* --- what only the userinfo endpoint says --- */
+
+#define BEARER_MAX 4096
+
+bool
+oidc_is_bearer(const char *token)
+{
+    size_t size = token == NULL ? 0 : strlen(token);
+
+    return size > 0 && size <= BEARER_MAX &&
+           strspn(token, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+                         "0123456789-._~+/=") == size;
+}
+
+/* Of the token itself, and of the proof that it is about. */
+static bool
+is_tokens_own(const char *claim)
+{
+    static const char *const names[] = { "iss", "aud",       "exp", "nbf",
+                                         "iat", "nonce",     "acr", "amr",
+                                         "azp", "auth_time", "sid", "jti" };
+
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+        if (strcmp(claim, names[i]) == 0)
+            return true;
+    return false;
+}
+
+int
+oidc_add_userinfo(json_t *claims, const json_t *info, struct error *err)
+{
+    const char *sub = json_string_value(json_object_get(claims, "sub"));
+    const char *other = json_string_value(json_object_get(info, "sub"));
+    const char *name;
+    json_t *value;
+
+    if (sub == NULL || other == NULL || strcmp(sub, other) != 0)
+        return error_set(err, ERROR_UNAUTHENTICATED,
+                         "its userinfo is about somebody else");
+    json_object_foreach ((json_t *)(uintptr_t)info, name, value)
+        if (!is_tokens_own(name) && json_object_get(claims, name) == NULL)
+            (void)json_object_set(claims, name, value);
     return 0;
 }
 

@@ -21,6 +21,7 @@ struct oidc_metadata {
     char authorization[OIDC_URL_MAX];
     char token[OIDC_URL_MAX];
     char jwks[OIDC_URL_MAX];
+    char userinfo[OIDC_URL_MAX]; /* "": it has none */
     bool basic; /* the client's secret goes into a header, else a form */
     bool names_issuer; /* its redirects carry iss (RFC 9207) */
 };
@@ -44,6 +45,14 @@ void oidc_discovery_url(const char *issuer, struct buffer *out);
 /* ERROR_INVALID: it is another issuer's, or lacks what is needed. */
 int oidc_metadata_parse(const json_t *document, const char *issuer,
                         struct oidc_metadata *out, struct error *err);
+
+/* May this token stand in a header: RFC 6750's characters, not too long? */
+bool oidc_is_bearer(const char *token);
+/* Adds to the claims of a good ID token those that only the userinfo endpoint
+ * has.  What the token says stands, and only the token says how and when
+ * somebody proved who he is.  ERROR_UNAUTHENTICATED: it is about somebody
+ * else (OpenID Connect Core 5.3.2). */
+int oidc_add_userinfo(json_t *claims, const json_t *info, struct error *err);
 
 void oidc_attempt_make(struct oidc_attempt *out);
 /* Is this a redirect to loopback (RFC 8252 7.3): http, 127.0.0.1 or [::1], a

@@ -877,6 +877,7 @@ CREATE TABLE "identityprovider" (
     "client_id" TEXT,
     "secret" TEXT,
     "scopes" TEXT,
+    "userinfo" INTEGER,
     "people" TEXT,
     "mapping" TEXT,
     "acr" TEXT,

@@ -41,7 +41,8 @@ const provider = new Provider(issuer, {
     acr: null, auth_time: null,
   },
   scopes: ['openid', 'profile', 'groups'],
-  conformIdTokenClaims: false,
+  // CONFORM=1: claims are at the userinfo endpoint alone.
+  conformIdTokenClaims: process.env.CONFORM === '1',
   enabledJWA: { idTokenSigningAlgValues: ['RS256', 'ES256', 'EdDSA'] },
   features: {
     devInteractions: { enabled: false },

@@ -56,6 +56,7 @@ teardown() {
 
 teardown_file() {
     [ ! -e "$home/provider.pid" ] || kill "$(cat "$home/provider.pid")"
+    [ ! -e "$home/conform.pid" ] || kill "$(cat "$home/conform.pid")"
     [ -e "$home/skipped" ] || stop_daemon TERM
 }
 
@@ -124,6 +125,27 @@ recorded() {
     is '{"sub":"s-4","name":"eve","acr":"mfa"}'
     run cli max stepup --sso
     [ "$status" = 4 ]
+}
+
+@test "claims that only the userinfo endpoint has are asked for there" {
+    CONFORM=1 node "$here/../../../build/sso/provider.mjs" "$home/issuer2" >>"$home/provider.log" 2>&1 3>&- &
+    echo $! >"$home/conform.pid"
+    soon test -s "$home/issuer2"
+    BULKHEAD_TOKEN=$(cat "$home/token.ann")
+    export BULKHEAD_TOKEN
+    cli ann create identityprovider conform -t research \
+        issuer="$(cat "$home/issuer2")" client_id=bulkhead-ES256 'scopes=profile groups' \
+        'mapping=[{"claim":"groups","value":"leads","role":"tenant-admin"}]'
+    cli ann set clientsecret conform -t research --secret-file "$home/secret"
+    curl -sf -G --data-urlencode 'who={"sub":"u-1","name":"una","groups":["leads"]}' "$(cat "$home/issuer2")/as"
+    BULKHEAD_TOKEN='' cli una login --sso conform -t research
+    BULKHEAD_TOKEN='' run cli una create project una-1 -t research
+    [ "$status" = 3 ]
+    cli ann set identityprovider conform -t research userinfo=true
+    unset BULKHEAD_TOKEN
+    cli una login --sso conform -t research
+    cli una create project una-1 -t research
+    cli una whoami | grep -q una
 }
 
 @test "where the browser is elsewhere the address is pasted" {

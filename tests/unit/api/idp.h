@@ -24,6 +24,7 @@ struct idp {
     const char *_Atomic mode; /* "": an honest one */
     char nonce[64], challenge[64], state[64];
     const char *_Atomic claims; /* further ones, JSON */
+    const char *_Atomic info;   /* what userinfo says; NULL: there is none */
     char basic[128];       /* what the client showed, base64 */
     _Atomic unsigned documents, keysets, tokens;
     pthread_mutex_t lock;
@@ -100,8 +101,10 @@ idp_misbehave(int fd, const char *where)
 static inline void
 idp_document(int fd)
 {
-    char body[1024];
+    char body[1024], place_info[128];
 
+    (void)snprintf(place_info, sizeof(place_info),
+                   "\"userinfo_endpoint\":\"%s/me\",", idp.issuer);
     idp.documents++;
     if (idp_misbehave(fd, "document"))
         return;
@@ -109,10 +112,11 @@ idp_document(int fd)
         body, sizeof(body),
         "{\"issuer\":\"%s\",\"authorization_endpoint\":\"%s/auth\","
         "\"token_endpoint\":\"%s/token\",\"jwks_uri\":\"%s/keys\","
-        "\"response_types_supported\":[\"code\"]}",
+        "%s\"response_types_supported\":[\"code\"]}",
         idp_is("document-issuer") ? "https://other.example" : idp.issuer,
         idp.issuer, idp.issuer,
-        idp_is("document-keys") ? "http://169.254.169.254" : idp.issuer);
+        idp_is("document-keys") ? "http://169.254.169.254" : idp.issuer,
+        idp.info == NULL ? "" : place_info);
     idp_say(fd, "200 OK", "Content-Type: application/json\r\n", body);
 }
 
@@ -213,6 +217,17 @@ idp_token(int fd, const char *request)
     free(token);
 }
 
+static inline void
+idp_userinfo(int fd, const char *request)
+{
+    if (idp_misbehave(fd, "userinfo"))
+        return;
+    if (idp.info == NULL || strstr(request, "Authorization: Bearer at\r\n") == NULL)
+        idp_say(fd, "401 No", "", "{}");
+    else
+        idp_say(fd, "200 OK", "Content-Type: application/json\r\n", idp.info);
+}
+
 static inline void *
 idp_talk(void *data)
 {
@@ -240,6 +255,8 @@ idp_talk(void *data)
         idp_keys(fd);
     else if (strncmp(request, "POST /token ", 12) == 0)
         idp_token(fd, request);
+    else if (strncmp(request, "GET /me ", 8) == 0)
+        idp_userinfo(fd, request);
     else
         idp_say(fd, "404 No", "", "");
     (void)close(fd);

@@ -196,6 +196,63 @@ a_login_by_the_code_flow_gives_a_session_with_what_was_said(void **state)
     tab_close(&tab);
 }
 
+/* Claims that are nowhere but there; the token's own stand. */
+static void
+claims_of_userinfo_count_where_they_are_asked_for(void **state)
+{
+    char *provider = make_provider(",\"userinfo\":true"), *token;
+    struct tab tab;
+
+    (void)state;
+    idp.info = "{\"sub\":\"s-1\",\"groups\":[\"boss\"],"
+               "\"preferred_username\":\"Mallory\",\"acr\":\"mfa\"}";
+    idp.claims = "{\"preferred_username\":\"Ada\"}";
+    tab = begin();
+    token = ask_text(&place, NULL, "POST", "/login/sso/callback",
+                     callback(&tab, idp.state, "c-1"), 201, "token");
+    scoped_json who = ask(&place, token, "GET", "/whoami", NULL, 200);
+    assert_string_equal(json_string_value(json_object_get(who, "name")),
+                        "ada");
+    tell(&place, token, "GET", "/tenants/red/users", NULL, 200);
+    free(token);
+    tab_close(&tab);
+    free(provider);
+    idp.info = NULL;
+}
+
+static void
+userinfo_that_does_not_hold_lets_nobody_in(void **state)
+{
+    static const struct {
+        const char *mode, *info;
+        long status;
+    } cases[] = {
+        { "", "{\"sub\":\"s-2\",\"groups\":[\"boss\"]}", 401 },
+        { "", "{\"groups\":[\"boss\"]}", 401 },
+        { "", "[]", 401 },
+        { "userinfo-error", "{\"sub\":\"s-1\"}", 401 },
+        { "userinfo-text", "{\"sub\":\"s-1\"}", 503 },
+        { "userinfo-redirect", "{\"sub\":\"s-1\"}", 503 },
+        { "userinfo-huge", "{\"sub\":\"s-1\"}", 503 },
+    };
+    char *provider = make_provider(",\"userinfo\":true");
+
+    (void)state;
+    idp.claims = "{\"preferred_username\":\"Ada\"}";
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct tab tab;
+
+        idp.info = cases[i].info;
+        tab = begin();
+        idp.mode = cases[i].mode;
+        refused(&tab, idp.state, "c-1", cases[i].status);
+        idp.mode = "";
+        tab_close(&tab);
+    }
+    idp.info = NULL;
+    free(provider);
+}
+
 static void
 what_the_browser_brings_back_is_taken_once_and_whole(void **state)
 {
@@ -752,6 +809,8 @@ main(void)
     const struct CMUnitTest tests[] = {
         CASE(a_login_by_the_code_flow_gives_a_session_with_what_was_said),
         CASE(what_the_browser_brings_back_is_taken_once_and_whole),
+        CASE(claims_of_userinfo_count_where_they_are_asked_for),
+        CASE(userinfo_that_does_not_hold_lets_nobody_in),
         CASE(a_code_that_the_provider_does_not_know_gives_nothing),
         CASE(only_loopback_is_a_place_to_come_back_to),
         CASE(what_is_not_there_or_closed_is_told_alike),

@@ -78,6 +78,44 @@ a_list_has_plain_https_urls(void **state)
     }
 }
 
+/* The token's word stands, and it alone says how somebody proved himself. */
+static void
+userinfo_adds_what_the_token_leaves_out(void **state)
+{
+    json_t *claims = json_pack("{s:s, s:s}", "sub", "a", "name", "Ada");
+    json_t *info = json_pack("{s:s, s:s, s:[s], s:s, s:i, s:s}", "sub", "a",
+                             "name", "Eve", "groups", "ml", "acr", "mfa",
+                             "auth_time", 5, "sid", "x");
+    json_t *expected = json_pack("{s:s, s:s, s:[s]}", "sub", "a", "name",
+                                 "Ada", "groups", "ml");
+    json_t *other = json_pack("{s:s}", "sub", "b");
+    json_t *nobody = json_pack("{s:n}", "sub");
+
+    (void)state;
+    assert_int_equal(oidc_add_userinfo(claims, info, &err), 0);
+    assert_true(json_equal(claims, expected));
+    assert_int_equal(oidc_add_userinfo(claims, other, &err), -1);
+    assert_int_equal(err.code, ERROR_UNAUTHENTICATED);
+    assert_int_equal(oidc_add_userinfo(claims, nobody, &err), -1);
+    assert_true(json_equal(claims, expected));
+    json_decref(claims);
+    json_decref(info);
+    json_decref(expected);
+    json_decref(other);
+    json_decref(nobody);
+}
+
+static void
+an_access_token_cannot_leave_its_header(void **state)
+{
+    (void)state;
+    assert_true(oidc_is_bearer("eyJ-._~+/a9=="));
+    assert_false(oidc_is_bearer(NULL));
+    assert_false(oidc_is_bearer(""));
+    assert_false(oidc_is_bearer("a b"));
+    assert_false(oidc_is_bearer("a\r\nX: y"));
+}
+
 int
 main(void)
 {
@@ -85,6 +123,8 @@ main(void)
         cmocka_unit_test(a_redirect_goes_to_loopback),
         cmocka_unit_test(others_are_listed_to_the_letter),
         cmocka_unit_test(a_list_has_plain_https_urls),
+        cmocka_unit_test(userinfo_adds_what_the_token_leaves_out),
+        cmocka_unit_test(an_access_token_cannot_leave_its_header),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
