@@ -41,7 +41,7 @@ enum drain_policy {
  * through the gate.  Repeated with a stricter policy it tells those that were
  * left.  ERROR_CONFLICT for a node that is lost or in its maintenance. */
 int drain_machine(const struct granted *granted, struct changes *changes,
-                  struct ref node, enum drain_policy policy,
+                  struct ref ref, enum drain_policy policy,
                   const char *reason, struct error *err);
 
 #endif

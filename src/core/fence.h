@@ -24,7 +24,7 @@
 
 /* ERROR_CONFLICT: the node is not lost, was fenced before, or the platform
  * only looks on after a restore.  reason: 1 to 200 characters. */
-int fence_node(struct changes *changes, struct ref node, const char *reason,
+int fence_node(struct changes *changes, struct ref ref, const char *reason,
                struct error *err);
 /* Is there something that the node has not said to be gone?  uuid NULL: at
  * all, else on that card. */
@@ -32,7 +32,7 @@ bool fence_holds(const struct node *node, const char *uuid);
 /* The list; a new reference, never NULL. */
 json_t *fence_list(const struct node *node);
 /* Takes off what a node that knows all of its instances does not have. */
-void fence_observe(struct changes *changes, struct ref node,
+void fence_observe(struct changes *changes, struct ref ref,
                    const struct report *report);
 
 #endif
