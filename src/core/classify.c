@@ -281,5 +281,7 @@ classify_model(struct changes *changes, const struct classify *found)
     if (known.count > 0)
         return;
     add_half(changes, stem, found->vendor, found->model, found->memory_mib);
-    add_slices(changes, stem, found->vendor, found->model, found->memory_mib);
+    if (!found->uncut)
+        add_slices(changes, stem, found->vendor, found->model,
+                   found->memory_mib);
 }

@@ -23,6 +23,7 @@ struct classify {
     int64_t memory_mib;
     int64_t count;  /* on the node */
     int64_t linked; /* most of them that are linked to each other */
+    bool uncut;     /* slices of it are not offered (cut_table) */
 };
 void classify_model(struct changes *changes, const struct classify *found);
 

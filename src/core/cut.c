@@ -127,11 +127,18 @@ cut_room(const struct part *part, const struct class *class,
     return geometry_room(part->cut.card, &layout, cut_profile(part, class));
 }
 
+const struct geometry_card *
+cut_table(const struct card *card)
+{
+    return card->simulated || strcmp(card->vendor, "amd") != 0
+               ? geometry_card(card->vendor, card->model, card->memory_mib)
+               : NULL;
+}
+
 int64_t
 cut_empty_room(const struct class *class, const struct card *card)
 {
-    const struct geometry_card *table =
-        geometry_card(card->vendor, card->model, card->memory_mib);
+    const struct geometry_card *table = cut_table(card);
     const struct geometry_profile *profile = profile_on(table, class);
     struct layout empty = { 0 };
 

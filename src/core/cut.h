@@ -28,6 +28,10 @@ bool cut_is_empty(const struct part *part, enum place_when when);
 int64_t cut_room(const struct part *part, const struct class *class,
                  enum place_when when);
 /* On a new card. */
+/* How the card can be cut here, NULL: not at all.  Real cards of AMD are not:
+ * their partitions are devices of their own, which the backend does not make.
+ */
+const struct geometry_card *cut_table(const struct card *card);
 int64_t cut_empty_room(const struct class *class, const struct card *card);
 /* Memory units left: few are filled first, and a card that would have to be
  * cut comes after all that are. */

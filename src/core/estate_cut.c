@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/cut.h"
 #include "core/estate_private.h"
 
 /* Hard slices in the estate: the texts of cards, bindings and holds as
@@ -59,10 +60,11 @@ find_geometry(const struct estate *estate, const struct card *card,
         like != NULL ? world_card(estate->world, like->card) : NULL;
 
     if (other != NULL && other->memory_mib == card->memory_mib &&
+        other->simulated == card->simulated &&
         strcmp(other->model, card->model) == 0 &&
         strcmp(other->vendor, card->vendor) == 0)
         return like->cut.card;
-    return geometry_card(card->vendor, card->model, card->memory_mib);
+    return cut_table(card);
 }
 
 void

@@ -439,12 +439,14 @@ add_classes(struct changes *changes, struct ref node,
 {
     for (size_t i = 0; i < inventory->card_count; i++) {
         const struct report_card *card = &inventory->cards[i];
-        struct classify found = { card->vendor, card->model,
-                                  card->memory_mib, 0, 0 };
+        struct ref ref = find_card(changes, node, card->uuid);
+        struct classify found = { .vendor = card->vendor,
+                                  .model = card->model,
+                                  .memory_mib = card->memory_mib };
 
-        if (!is_first_of_model(inventory, i) ||
-            ref_is_none(find_card(changes, node, card->uuid)))
+        if (!is_first_of_model(inventory, i) || ref_is_none(ref))
             continue; /* it was refused */
+        found.uncut = cut_table(get_card(changes, ref)) == NULL;
         count_model(inventory, card->model, &found.count, &found.linked);
         classify_model(changes, &found);
     }

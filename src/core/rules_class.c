@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "core/cut.h"
 #include "core/rules.h"
 
 #include <string.h>
@@ -136,7 +137,7 @@ lacks_profile(const struct world *world, const struct class *class)
 
         if (class->model[0] == '\0' || strcmp(card->model, class->model) != 0)
             continue;
-        table = geometry_card(card->vendor, card->model, card->memory_mib);
+        table = cut_table(card);
         if (table != NULL && geometry_profile(table, class->profile) != NULL)
             return false;
         any = true;
@@ -160,7 +161,8 @@ check_hard(const struct world *world, struct class *class, struct error *err)
         return error_field(err, "/profile",
                            "no card%s%s that can be cut has the profile "
                            "\"%s\": write it as the vendor does, as "
-                           "3g.20gb or cpx",
+                           "3g.20gb; AMD's partitions are not offered on "
+                           "real cards",
                            class->model[0] != '\0' ? " of model " : "",
                            class->model, class->profile);
     return 0;

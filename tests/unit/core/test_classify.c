@@ -37,7 +37,7 @@ static void
 classify(struct changes *changes, int64_t count, int64_t linked)
 {
     const struct classify found = { "nvidia", "H100-80GB", 81559, count,
-                                    linked };
+                                    linked, false };
 
     classify_model(changes, &found);
 }
@@ -47,6 +47,19 @@ has(const struct small *small, const char *name)
 {
     return !ref_is_none(
         world_find_name(small->world, KIND_CLASS, small->platform, name));
+}
+
+static void
+a_model_that_cannot_be_cut_here_brings_no_slices(void **state)
+{
+    const struct classify found = { "amd", "MI300X", 196608, 1, 0, true };
+    struct small *small = *state;
+    struct changes *changes = small_begin(small);
+
+    classify_model(changes, &found);
+    world_apply(small->world, changes);
+    assert_true(has(small, "mi300x.1"));
+    assert_false(has(small, "mi300x.cpx"));
 }
 
 static void
@@ -197,6 +210,7 @@ main(void)
         TEST(names_are_short_and_without_the_vendor),
         TEST(a_model_brings_classes_up_to_what_one_node_has),
         TEST(a_model_that_has_a_class_brings_none),
+        TEST(a_model_that_cannot_be_cut_here_brings_no_slices),
         TEST(a_model_is_classified_once_in_one_set),
         TEST(linked_cards_bring_classes_of_linked_cards),
         TEST(a_larger_node_brings_the_sizes_that_are_new),

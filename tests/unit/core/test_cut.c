@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "scene.h"
 
+#include "core/cut.h"
+
 /* Hard slices in the scheduler.  Figures are those of an A100 with 40 GiB:
  * 1g.5gb is 142 milli-cards and 4864 MiB, 3g.20gb 428. */
 
@@ -22,6 +24,7 @@ add_node(struct stage *s, const char *name, int cards, const char *vendor,
         scene_edit(&s->scene, changes, card, ref);
 
         (void)snprintf(card->vendor, sizeof(card->vendor), "%s", vendor);
+        card->simulated = true;
         scene_apply(&s->scene, changes);
     }
     return node;
@@ -149,6 +152,29 @@ parts_without_a_boundary_stay_with_one_tenant(void **state)
     scene_run(&s.scene);
     assert_int_equal(scene_state(&s.scene, second), WORKLOAD_QUEUED);
     assert_int_equal(scene_state(&s.scene, third), WORKLOAD_ASSIGNED);
+    scene_teardown(&s.scene);
+}
+
+static void
+partitions_of_real_cards_of_amd_are_not_offered(void **state)
+{
+    struct stage s;
+    struct ref cpx, work;
+
+    (void)state;
+    stage_setup(&s, 0);
+    s.node = add_node(&s, "n2", 1, "amd", "Instinct MI300X", 196608);
+    {
+        scene_edit(&s.scene, changes, card, scene_card_of(&s.scene, s.node, 0));
+        card->simulated = false;
+        scene_apply(&s.scene, changes);
+    }
+    assert_null(cut_table(card_of(&s, 0)));
+    cpx = scene_slice(&s.scene, "mi300x.cpx", "cpx", 125);
+    work = submit(&s, s.project, cpx, 1);
+    scene_run(&s.scene);
+    assert_int_not_equal(scene_state(&s.scene, work), WORKLOAD_ASSIGNED);
+    assert_false(card_of(&s, 0)->sliced);
     scene_teardown(&s.scene);
 }
 
@@ -517,6 +543,7 @@ main(void)
         cmocka_unit_test(a_whole_card_is_cut_before_its_first_slice),
         cmocka_unit_test(two_tenants_share_a_card_in_hard_slices),
         cmocka_unit_test(parts_without_a_boundary_stay_with_one_tenant),
+        cmocka_unit_test(partitions_of_real_cards_of_amd_are_not_offered),
         cmocka_unit_test(slices_in_the_way_are_told_as_geometry_S40),
         cmocka_unit_test(a_released_slice_waits_for_its_scrub_alone),
         cmocka_unit_test(a_card_becomes_whole_again_when_its_slices_are_gone),

@@ -141,6 +141,32 @@ every_layout_of_every_card_is_that_of_brute_force(void **state)
         (void)count_of(&cards[i], cards[i].units == 8, false);
 }
 
+/* Counted by another program from the vendor's lists of profiles and placements
+ * of each card: all that is legal, and what nothing fits beside. */
+static void
+each_card_has_as_many_layouts_as_its_lists_of_placements_give(void **state)
+{
+    size_t count;
+    size_t large = 0;
+    size_t small = 0;
+    const struct geometry_card *cards = geometry_cards(&count);
+
+    (void)state;
+    for (size_t i = 0; i < count; i++) {
+        struct census census;
+
+        if (strcmp(cards[i].vendor, "nvidia") != 0)
+            continue;
+        census = count_of(&cards[i], true, false);
+        assert_int_equal(census.legal, cards[i].units == 8 ? 723 : 26);
+        assert_int_equal(census.maximal, cards[i].units == 8 ? 78 : 5);
+        large += cards[i].units == 8;
+        small += cards[i].units == 4;
+    }
+    assert_int_equal(large, 12);
+    assert_int_equal(small, 2);
+}
+
 static void
 the_layouts_are_as_many_as_the_vendor_lists(void **state)
 {
@@ -322,6 +348,8 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_layout_of_every_card_is_that_of_brute_force),
+        cmocka_unit_test(
+            each_card_has_as_many_layouts_as_its_lists_of_placements_give),
         cmocka_unit_test(the_layouts_are_as_many_as_the_vendor_lists),
         cmocka_unit_test(a_card_is_known_by_its_words_and_its_memory),
         cmocka_unit_test(slices_in_the_way_leave_enough_but_no_place),
