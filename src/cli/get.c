@@ -59,10 +59,12 @@ get(struct cli *cli, struct error *err)
 
     if (place_kind(cli->words[0], &kind, err) != 0)
         return -1;
-    if (cli->word_count > 1) {
-        if (place_object(cli, kind, cli->words[1], &path, err) != 0)
+    if (cli->word_count > 1 || kind == KIND_PLATFORM) {
+        if (place_object(cli, kind, cli->words[cli->word_count - 1], &path,
+                         err) != 0)
             return -1;
-        if (cli->form != OUTPUT_JSON && cli->form != OUTPUT_YAML)
+        if (cli->form != OUTPUT_JSON && cli->form != OUTPUT_YAML &&
+            kind != KIND_PLATFORM)
             path = arena_printf(cli->arena, "%s?names=1", path);
         if (client_get(cli, path, &answer, err) != 0)
             return -1;

@@ -220,7 +220,8 @@ int
 place_kind(const char *noun, enum kind *kind_out, struct error *err)
 {
     *kind_out = schema_find(noun);
-    if (*kind_out != KIND_NONE && levels_of(*kind_out) != LEVEL_NONE)
+    if (*kind_out == KIND_PLATFORM ||
+        (*kind_out != KIND_NONE && levels_of(*kind_out) != LEVEL_NONE))
         return 0;
     (void)error_set(err, ERROR_INVALID, "\"%.60s\" is no kind of object",
                     noun);
@@ -235,6 +236,10 @@ place_collection(const struct cli *cli, enum kind kind, const char **path_out,
     scoped_buffer path = { 0 };
     enum level level;
 
+    if (kind == KIND_PLATFORM) { /* there is one */
+        *path_out = "/api/v1/platform";
+        return 0;
+    }
     if ((kind == KIND_APIKEY || kind == KIND_SESSION))
         allowed = cli_option(cli, "serviceaccount") != NULL
                       ? LEVEL_PROJECT
@@ -259,6 +264,10 @@ place_object(const struct cli *cli, enum kind kind, const char *name,
 
     if (place_collection(cli, kind, &collection, err) != 0)
         return -1;
+    if (kind == KIND_PLATFORM) {
+        *path_out = collection;
+        return 0;
+    }
     buffer_printf(&path, "%s/", collection);
     http_encode(&path, name);
     *path_out = arena_strdup(cli->arena, path.bytes);
