@@ -19,6 +19,8 @@ a_card_is_described(void **state)
     assert_string_equal(card.serial, "1320021000000");
     assert_string_equal(card.firmware, "92.00.45.00.05 G506.0210.00.04");
     assert_string_equal(card.arch, "ampere sm_80");
+    assert_string_equal(card.runtime, "CUDA 12.8");
+    assert_string_equal(card.features, "bf16 mig p2p");
     assert_int_equal(card.memory_mib, 40960);
     assert_int_equal(card.compute_units, 98);
     assert_int_equal(card.numa, 1);

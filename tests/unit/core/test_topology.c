@@ -383,6 +383,26 @@ cards_are_taken_beside_one_memory_and_behind_one_switch(void **state)
     scene_teardown(&s.scene);
 }
 
+/* Four are free on the first island, two on the second: two go there, and the
+ * four stay together. */
+static void
+small_work_leaves_large_islands_whole(void **state)
+{
+    struct stage s;
+    struct ref node, two;
+
+    (void)state;
+    stage_setup(&s);
+    node = add_node(&s, "n1");
+    break_card(&s, node, 4);
+    break_card(&s, node, 5);
+    two = scene_submit(&s.scene, gang(&s, 2, NULL));
+    scene_run(&s.scene);
+    assert_int_equal(scene_state(&s.scene, two), WORKLOAD_ASSIGNED);
+    uses(&s, node, "......xx");
+    scene_teardown(&s.scene);
+}
+
 static void
 a_numa_node_that_is_required_is_waited_for(void **state)
 {
@@ -533,6 +553,7 @@ main(void)
         cmocka_unit_test(what_no_leaf_could_hold_is_refused_S28c),
         cmocka_unit_test(
             cards_are_taken_beside_one_memory_and_behind_one_switch),
+        cmocka_unit_test(small_work_leaves_large_islands_whole),
         cmocka_unit_test(a_numa_node_that_is_required_is_waited_for),
         cmocka_unit_test(what_no_switch_could_hold_is_refused),
         cmocka_unit_test(what_is_not_known_is_close_to_nothing),
