@@ -12,6 +12,7 @@
 
 #include "accel/zes.h"
 #include "base/clock.h"
+#include "base/file.h"
 #include "tests/stub/nvml_stub.h"
 #include "tests/stub/rsmi_stub.h"
 #include "tests/stub/zes_stub.h"
@@ -271,6 +272,40 @@ what_intel_s_library_says_of_health_holds(void **state)
     accel_close(&accel);
 }
 
+/* The address 0000:29:00.0 has what the kernel calls renderD130. */
+static void
+an_intel_card_is_given_by_its_render_node_and_cleaned_by_a_reset(void **state)
+{
+    struct accel accel = opened();
+    struct accel_node nodes[ACCEL_NODES_MAX];
+    struct accel_scrub done = { 0 };
+    struct error err = { 0 };
+    char path[200];
+    size_t count = 0;
+
+    (void)state;
+    assert_int_equal(accel_nodes(&accel, A, nodes, &count, &err), -1);
+    assert_int_equal(err.code, ERROR_UNSUPPORTED);
+    (void)snprintf(path, sizeof(path),
+                   "%s/sys/bus/pci/devices/0000:29:00.0/drm/renderD130", home);
+    assert_int_equal(file_make_directory(path, 0700, &err), 0);
+    assert_int_equal(accel_nodes(&accel, A, nodes, &count, &err), 0);
+    assert_int_equal(count, 1);
+    assert_string_equal(nodes[0].name, "dri/renderD130");
+    assert_true(nodes[0].plain);
+    assert_int_equal(nodes[0].major, 226);
+    assert_int_equal(nodes[0].minor, 130);
+    world->cards[0].process = 77;
+    assert_int_equal(accel_scrub(&accel, A, &done, &err), -1);
+    assert_int_equal(err.code, ERROR_CONFLICT);
+    world->cards[0].process = 0;
+    assert_int_equal(accel_scrub(&accel, A, &done, &err), 0);
+    assert_string_equal(done.method, "reset by the vendor's library");
+    accel_close(&accel);
+    (void)snprintf(path, sizeof(path), "%s/sys", home);
+    scratch_remove(path);
+}
+
 static void
 ask_all(struct accel *accel, const char *uuid)
 {
@@ -372,6 +407,9 @@ main(void)
                                fresh),
         cmocka_unit_test_setup(what_intel_s_library_says_of_health_holds,
                                fresh),
+        cmocka_unit_test_setup(
+            an_intel_card_is_given_by_its_render_node_and_cleaned_by_a_reset,
+            fresh),
         cmocka_unit_test_setup(cards_of_three_vendors_stand_side_by_side,
                                fresh),
         cmocka_unit_test(each_function_fails_alone),
