@@ -14,6 +14,8 @@ static const char *const backends[] = { "nvml", "rocm", "zes" };
 
 #define BACKENDS (sizeof(backends) / sizeof(backends[0]))
 #define NVIDIA 0 /* among them */
+/* NVIDIA's other cards are not asked meanwhile. */
+#define RESET_MS 60000
 
 struct known {
     char uuid[ACCEL_ID_MAX + 1];
@@ -259,6 +261,12 @@ describe(struct accel *accel, const char *uuid, struct accel_card *card_out,
     struct known known = { .described = false };
     struct known *kept;
 
+    /* Whoever asks what a card is may hold a lock: not through a reset. */
+    if (recall(vendor, uuid, &known) && known.described &&
+        remote_is_held(vendor->remotes[known.backend])) {
+        *card_out = known.card;
+        return 0;
+    }
     if (ask(accel, &request, uuid, card_out, sizeof(*card_out), NULL, err) !=
         0) {
         if (!recall(vendor, uuid, &known) || !known.described)
@@ -373,12 +381,16 @@ clean(struct vendor *vendor, enum wire_op op, const char *uuid,
       struct accel_scrub *done_out, struct error *err)
 {
     struct wire_request request = { .op = op };
+    int reset_ms =
+        vendor->clean_ms < RESET_MS ? vendor->clean_ms : RESET_MS;
     struct remote *remote =
         remote_new(&(struct remote_options){ .program = vendor->program,
                                              .backend = "cuda",
                                              .source = vendor->source,
                                              .state_dir = vendor->state_dir,
-                                             .change_ms = vendor->clean_ms });
+                                             .change_ms = op == WIRE_RESET
+                                                              ? reset_ms
+                                                              : vendor->clean_ms });
     int result;
 
     (void)snprintf(request.part, sizeof(request.part), "%s", uuid);

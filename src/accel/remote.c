@@ -8,6 +8,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <spawn.h>
+#include <stdatomic.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
@@ -39,6 +40,7 @@ struct mute {
 struct remote {
     char *program, *backend, *source, *state_dir;
     int deadline_ms, change_ms;
+    atomic_bool held;
     pthread_mutex_t lock; /* of all below */
     pid_t pid;            /* -1: none */
     int socket;
@@ -519,8 +521,11 @@ remote_call(struct remote *remote, const struct wire_request *request,
     int result;
 
     (void)pthread_mutex_lock(&remote->lock);
+    atomic_store(&remote->held,
+                 deadline_of(remote, request) == remote->change_ms);
     renew(remote);
     result = call(remote, request, payload, size, got_out, err);
+    atomic_store(&remote->held, false);
     (void)pthread_mutex_unlock(&remote->lock);
     return result;
 }
@@ -537,13 +542,21 @@ void
 remote_hold(struct remote *remote)
 {
     (void)pthread_mutex_lock(&remote->lock);
+    atomic_store(&remote->held, true);
     end_worker(remote, false);
 }
 
 void
 remote_go(struct remote *remote)
 {
+    atomic_store(&remote->held, false);
     (void)pthread_mutex_unlock(&remote->lock);
+}
+
+bool
+remote_is_held(const struct remote *remote)
+{
+    return atomic_load(&remote->held);
 }
 
 bool

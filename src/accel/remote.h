@@ -49,6 +49,8 @@ void remote_end(struct remote *remote);
  * lets every request wait until remote_go. */
 void remote_hold(struct remote *remote);
 void remote_go(struct remote *remote);
+/* Would a request wait long: for remote_go, or for a card to be changed? */
+bool remote_is_held(const struct remote *remote);
 /* Is the card one that does not answer? */
 bool remote_is_mute(struct remote *remote, const char *uuid);
 /* Are there cards that did not even give their names? */

@@ -165,7 +165,7 @@ int
 cuCtxSynchronize(void)
 {
     while (entered->cuda.hang != 0)
-        (void)pause();
+        (void)usleep(10000);
     return CUDA_SUCCESS;
 }
 

@@ -105,7 +105,7 @@ card() {
     [ "$status" = 7 ]
     ask "{\"op\":\"card_scrub\",\"uuid\":\"$A\"}" >"$BATS_TEST_TMPDIR/scrub"
     [ "$(jq -c '[.verified, .steps[-1].step, .steps[-1].good]' "$BATS_TEST_TMPDIR/scrub")" = '[false,"wait",false]' ]
-    [[ $(jq -r .text "$BATS_TEST_TMPDIR/scrub") == "wait: 1 processes are on the card"* ]]
+    [[ $(jq -r .text "$BATS_TEST_TMPDIR/scrub") == "wait: "*" processes are on the card"* ]]
     exec 9>&-
     start two 1 1 true "{\"cards\": [\"$A\"]}"
 }

@@ -276,7 +276,7 @@ in_step() {
 
 @test "a runner that is killed at any step of a handover lends nobody the card" {
     local step n=0
-    patience 20000
+    patience 5000
     for step in wait reset settle scrub probe; do
         n=$((n + 1))
         echo "# $step"
