@@ -171,7 +171,7 @@ news_hear(struct news_card *card, const struct xid *given,
     if (card->count == NEWS_ITEMS)
         make_room(card);
     card->items[card->count++] =
-        (struct news_item){ .event = { xid, at_ms, at_ms, 1 },
+        (struct news_item){ .event = { xid, at_ms, at_ms, 1, NULL },
                             .source = source };
 }
 

@@ -89,14 +89,15 @@ health_read(const struct granted *granted, struct exchange *exchange,
     card_history_read(&history, card);
     json_t *item = json_pack(
         "{s:s, s:s, s:s, s:o, s:o, s:b, s:b, s:b, s:b, s:I, s:o, s:o, s:o, "
-        "s:o}",
+        "s:o, s:o}",
         "name", card->object.name, "health", card_health_text(card->health),
         "reason", card->health_reason, "since", json_time(card->health_ms),
         "looked", json_time(card->read.looked_ms), "takes_work",
         card_health_is_fit(card), "tolerated", card->tolerated, "stale",
         card->stale, "links_bad", card->links_bad, "clean",
         (json_int_t)history.clean, "manual", manual_json(&history), "readings",
-        readings_json(&card->read), "events", card_history_events(&history),
+        readings_json(&card->read), "slices", card_history_slices(&history),
+        "events", card_history_events(&history),
         "past", card_history_past(&history));
     set_id(item, "id", world, ref);
     set_id(item, "node", world, card->object.parent);
@@ -133,7 +134,16 @@ static bool
 is_ill(const struct card *card)
 {
     return card->health != HEALTH_HEALTHY || card->stale || card->links_bad ||
-           card->missing;
+           card->missing || card->ill[0] != '\0';
+}
+
+/* A slice that is ill hurts whoever has it, and nobody else. */
+static bool
+is_hurt(const struct card *card, const struct binding *binding)
+{
+    return card->stale || card->links_bad || card->missing ||
+           card->health == HEALTH_UNKNOWN ||
+           observe_health_hurts(card, binding);
 }
 
 static const char *
@@ -143,6 +153,8 @@ reason_of(const struct card *card)
         return "the node does not list the card any more";
     if (card->health != HEALTH_HEALTHY)
         return card->health_reason;
+    if (card->ill[0] != '\0')
+        return "its slice of the card is ill";
     return card->stale ? "its health was not heard of for too long"
                        : "a link of the card is down";
 }
@@ -180,7 +192,8 @@ add_card(const struct granted *granted, struct ref card, json_t *list)
     struct ref top = granted_object(granted);
     world_each_index(world, KIND_BINDING, 0, card, ref) {
         const struct binding *binding = world_binding(world, ref);
-        if (binding->to_ms == 0 && json_array_size(list) < IMPACT_MAX &&
+        if (binding->to_ms == 0 &&
+            is_hurt(world_card(world, card), binding) && json_array_size(list) < IMPACT_MAX &&
             world_is_below(world, binding->project, top) &&
             access_visible(granted, ref))
             json_array_append_new(

@@ -135,6 +135,9 @@
            ",'tolerated':" BOOL ",'stale':" BOOL ",'links_bad':" BOOL          \
            ",'clean':" INT ",'probes':" INT                                    \
            ",'manual':" HEALTH_READINGS ",'readings':" HEALTH_READINGS         \
+           ",'slices':"                                                        \
+           LIST_OF(OBJECT("'slice':" TEXT ",'health':" TEXT ",'xid':" INT      \
+                          ",'meaning':" TEXT))                                 \
            ",'events':"                                                        \
            LIST_OF(OBJECT("'xid':" INT ",'meaning':" TEXT                      \
                           ",'pid':" INT_OR_NULL ",'slice':" INT_OR_NULL        \

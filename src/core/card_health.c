@@ -394,9 +394,40 @@ add_again(struct card_health_seen *seen, const struct card_event *event)
     return again;
 }
 
-static void
-conclude(struct card_history *health, const struct xid *xid, int64_t now_ms)
+/* The slice alone is ill when it can be named; else the card is looked at. */
+static int
+take_slice(struct card_history *health, const struct card_event *event,
+           int heard)
 {
+    struct card_health_slice *slice = NULL;
+
+    if (event->slice == NULL || event->slice[0] == '\0' ||
+        strchr(event->slice, ' ') != NULL)
+        return HEALTH_SUSPECT;
+    for (size_t i = 0; i < health->slice_count && slice == NULL; i++)
+        if (strcmp(health->slices[i].name, event->slice) == 0)
+            slice = &health->slices[i];
+    if (slice == NULL && health->slice_count == CARD_HEALTH_SLICES)
+        return heard;
+    if (slice == NULL) {
+        slice = &health->slices[health->slice_count++];
+        *slice = (struct card_health_slice){ .health = HEALTH_HEALTHY };
+        (void)snprintf(slice->name, sizeof(slice->name), "%.39s",
+                       event->slice);
+    }
+    if (heard > slice->health) {
+        slice->health = heard;
+        slice->number = event->xid.number;
+    }
+    health->clean = 0;
+    return HEALTH_HEALTHY;
+}
+
+static void
+conclude(struct card_history *health, const struct card_event *event,
+         int64_t now_ms)
+{
+    const struct xid *xid = &event->xid;
     bool links = health->links;
     int heard;
 
@@ -406,6 +437,8 @@ conclude(struct card_history *health, const struct xid *xid, int64_t now_ms)
         return;
     }
     heard = of_number(health, xid);
+    if (heard > HEALTH_HEALTHY && xid->instance >= 0)
+        heard = take_slice(health, event, heard);
     if (heard > HEALTH_HEALTHY || health->links != links)
         health->clean = 0;
     if (heard > health->heard) {
@@ -431,7 +464,7 @@ card_health_heard(struct card_history *health, const struct card_event *given,
     } else if (!add_again(seen, &event)) {
         return false;
     }
-    conclude(health, &event.xid, now_ms);
+    conclude(health, &event, now_ms);
     return news;
 }
 
@@ -443,6 +476,7 @@ settle(struct card_history *health)
 {
     health->heard = HEALTH_HEALTHY;
     health->links = false;
+    health->slice_count = 0;
     for (size_t i = 0; i < health->seen_count; i++)
         if (health->seen[i].last_ms > health->settled_ms)
             health->settled_ms = health->seen[i].last_ms;
@@ -459,7 +493,7 @@ static bool
 is_marked(const struct card_history *health)
 {
     return health->said > HEALTH_HEALTHY || health->heard > HEALTH_HEALTHY ||
-           health->links;
+           health->links || health->slice_count > 0;
 }
 
 /* Worse counts at once, and so does less bad; well again only after some

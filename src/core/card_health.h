@@ -16,7 +16,7 @@ struct card;
  * number means.  Nothing is concluded from repetition.  A program's own faults
  * leave no mark.  A fault of links hurts work on several cards only.  What
  * nobody can explain makes a card degraded and is told; it never takes it
- * away.
+ * away.  What is about one hard slice is that slice's alone.
  *
  * The way back: whatever it was, the card is healthy again after clean looks,
  * one after the other, or for what was heard of by number when it was reset.
@@ -31,6 +31,7 @@ struct card;
 #define CARD_HEALTH_MOMENT_MS 1000
 #define CARD_HEALTH_SEEN 32
 #define CARD_HEALTH_PAST 16
+#define CARD_HEALTH_SLICES 8
 
 /* -1: the card does not say. */
 struct card_flags {
@@ -73,11 +74,19 @@ struct card_look {
 struct card_event {
     struct xid xid;
     int64_t first_ms, last_ms, count;
+    const char *slice; /* with xid.instance: its name; NULL, "": not known */
 };
 
 struct card_health_seen {
     int64_t number, pid, instance;
     int64_t first_ms, last_ms, count;
+};
+
+/* A hard slice that is ill while its card is not. */
+struct card_health_slice {
+    char name[40]; /* "3g.40gb@4" */
+    int health;
+    int64_t number;
 };
 
 struct card_health_past {
@@ -101,6 +110,8 @@ struct card_history {
     bool asks_nothing, has_rows;
     int heard; /* of errors by number */
     int64_t heard_number;
+    size_t slice_count;
+    struct card_health_slice slices[CARD_HEALTH_SLICES];
     int64_t settled_ms; /* what happened up to then counts no more */
     int64_t clean;
     size_t seen_count;

@@ -60,6 +60,27 @@ read_past(struct card_history *out, const json_t *list)
 }
 
 static void
+read_slices(struct card_history *out, const json_t *list)
+{
+    json_t *item;
+    size_t i;
+
+    json_array_foreach(list, i, item)
+    {
+        struct card_health_slice *slice = &out->slices[out->slice_count];
+        const char *name =
+            json_string_value(json_object_get(item, "slice"));
+
+        if (out->slice_count == CARD_HEALTH_SLICES || name == NULL)
+            return;
+        (void)snprintf(slice->name, sizeof(slice->name), "%.39s", name);
+        slice->health = (int)number_of(item, "health");
+        slice->number = number_of(item, "number");
+        out->slice_count++;
+    }
+}
+
+static void
 read_document(struct card_history *out, const json_t *object)
 {
     read_text(object, "reason", out->reason);
@@ -78,6 +99,7 @@ read_document(struct card_history *out, const json_t *object)
     out->clean = number_of(object, "clean");
     read_seen(out, json_object_get(object, "seen"));
     read_past(out, json_object_get(object, "past"));
+    read_slices(out, json_object_get(object, "slices"));
 }
 
 void
@@ -106,8 +128,10 @@ card_history_read(struct card_history *out, const struct card *card)
 static int64_t
 clean_of(const struct card_history *health)
 {
-    return health->health == HEALTH_HEALTHY && !health->links ? 0
-                                                               : health->clean;
+    return health->health == HEALTH_HEALTHY && !health->links &&
+                   health->slice_count == 0
+               ? 0
+               : health->clean;
 }
 
 static json_t *
@@ -143,12 +167,26 @@ write_past(const struct card_history *health)
     return list;
 }
 
+static json_t *
+write_slices(const struct card_history *health)
+{
+    json_t *list = json_array();
+
+    for (size_t i = 0; i < health->slice_count; i++)
+        (void)json_array_append_new(
+            list, json_pack("{s:s, s:i, s:I}", "slice",
+                            health->slices[i].name, "health",
+                            health->slices[i].health, "number",
+                            (json_int_t)health->slices[i].number));
+    return list;
+}
+
 void
 card_history_write(struct buffer *out, const struct card_history *health)
 {
     json_t *object = json_pack(
         "{s:s, s:i, s:s, s:i, s:i, s:s, s:b, s:s, s:b, s:b, s:i, s:I, s:I, "
-        "s:I, s:o, s:o}",
+        "s:I, s:o, s:o, s:o}",
         "reason", health->reason, "manual", health->manual, "manual_reason",
         health->manual_reason, "said", health->said, "said_now",
         health->said_now, "said_reason", health->said_reason, "blind",
@@ -157,7 +195,7 @@ card_history_write(struct buffer *out, const struct card_history *health)
         health->heard, "heard_number", (json_int_t)health->heard_number,
         "settled", (json_int_t)health->settled_ms, "clean",
         (json_int_t)clean_of(health), "seen", write_seen(health), "past",
-        write_past(health));
+        write_past(health), "slices", write_slices(health));
 
     json_write(out, object);
     json_decref(object);
@@ -184,6 +222,21 @@ card_history_events(const struct card_history *health)
                       json_time(seen->last_ms), "count",
                       (json_int_t)seen->count));
     }
+    return list;
+}
+
+json_t *
+card_history_slices(const struct card_history *health)
+{
+    json_t *list = json_array();
+
+    for (size_t i = 0; i < health->slice_count; i++)
+        (void)json_array_append_new(
+            list,
+            json_pack("{s:s, s:s, s:I, s:s}", "slice", health->slices[i].name,
+                      "health", card_health_text(health->slices[i].health),
+                      "xid", (json_int_t)health->slices[i].number, "meaning",
+                      xid_meaning(health->slices[i].number)));
     return list;
 }
 

@@ -17,6 +17,7 @@ void card_history_read(struct card_history *out, const struct card *card);
 void card_history_write(struct buffer *out, const struct card_history *health);
 /* The parts that people are shown: "events" and "past". */
 json_t *card_history_events(const struct card_history *health);
+json_t *card_history_slices(const struct card_history *health);
 json_t *card_history_past(const struct card_history *health);
 
 #endif

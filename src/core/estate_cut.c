@@ -33,6 +33,50 @@ estate_cut_add(const struct part *part, struct layout *layout,
         geometry_remove(layout, profile, start);
 }
 
+static bool
+has_word(const char *list, const char *word)
+{
+    size_t size = strlen(word);
+
+    for (const char *at = list; *at != '\0';) {
+        size_t here = strcspn(at, " ");
+
+        if (here == size && strncmp(at, word, size) == 0)
+            return true;
+        at += here + (at[here] == ' ');
+    }
+    return false;
+}
+
+static bool
+is_bound(const struct estate *estate, struct ref card, const char *slice)
+{
+    world_each_index(estate->world, KIND_BINDING, 0, card, ref) {
+        const struct binding *binding = world_binding(estate->world, ref);
+
+        if (binding->to_ms == 0 && strcmp(binding->slice, slice) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* A slice that is ill is in the way until it is well; one that is bound or
+ * dirty is so already. */
+static void
+add_ill(const struct estate *estate, struct part *part, const struct card *card)
+{
+    for (const char *at = card->ill; *at != '\0';) {
+        char name[GEOMETRY_NAME_MAX];
+        size_t size = strcspn(at, " ");
+
+        (void)snprintf(name, sizeof(name), "%.*s", (int)size, at);
+        if (!has_word(card->dirty, name) &&
+            !is_bound(estate, part->card, name))
+            estate_cut_add(part, &part->cut.used, name, 1);
+        at += size + (at[size] == ' ');
+    }
+}
+
 /* What waits for its scrub is in the way, and soon not. */
 void
 estate_cut_dirty(const struct estate *estate, struct part *part)
@@ -49,6 +93,8 @@ estate_cut_dirty(const struct estate *estate, struct part *part)
             estate_cut_add(part, &part->cut.leaving, name, 1);
         at += size + (at[size] == ' ');
     }
+    if (card->sliced)
+        add_ill(estate, part, card);
 }
 
 /* Cards of one make lie side by side: the table is looked up once. */

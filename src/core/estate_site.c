@@ -178,7 +178,7 @@ read_card(struct estate *estate, struct part *part, const struct part *before,
     estate_cut_derive(estate, part, before);
     face->seq = card->object.seq;
     face->version = card->object.version;
-    face->dirty = card->dirty[0] != '\0';
+    face->dirty = card->dirty[0] != '\0' || card->ill[0] != '\0';
     memcpy(face->island, card->island, sizeof(face->island));
     memcpy(face->bus, card->bus, sizeof(face->bus));
     face->numa = card->numa;

@@ -218,6 +218,8 @@ struct card { /* below a node; name is "card0", "card1", ... */
     bool tolerated; /* takes work all the same, by the policy of its pool */
     bool stale;     /* nobody has heard of its health for too long */
     bool links_bad; /* not for work on several cards */
+    char ill[TEXT_MAX_SIZE]; /* hard slices that are ill while it is not, like
+                                dirty */
     bool looked;    /* its node tells of looks; else inventories say how it
                        is */
     struct blob *heard; /* core/card_history.h; null: nothing yet */

@@ -30,6 +30,27 @@ pool_of(const struct changes *changes, struct ref card)
 
 /* --- who is on it --- */
 
+static bool
+has_slice(const struct card *card, const char *slice)
+{
+    size_t size = strlen(slice);
+
+    for (const char *at = card->ill; size > 0 && *at != '\0';) {
+        size_t here = strcspn(at, " ");
+
+        if (here == size && strncmp(at, slice, size) == 0)
+            return true;
+        at += here + (at[here] == ' ');
+    }
+    return false;
+}
+
+bool
+observe_health_hurts(const struct card *card, const struct binding *binding)
+{
+    return card->health > HEALTH_HEALTHY || has_slice(card, binding->slice);
+}
+
 static void
 tell_one(struct changes *changes, struct ref workload, const struct card *card)
 {
@@ -39,8 +60,13 @@ tell_one(struct changes *changes, struct ref workload, const struct card *card)
         return;
     /* A card that became worse is told of anew. */
     alarm_clear(changes, workload, "workload.card");
-    alarm_raise(changes, workload, "workload.card", "a card that it runs on is "
-                "%s: %s", card_health_text(card->health), card->health_reason);
+    if (card->health > HEALTH_HEALTHY)
+        alarm_raise(changes, workload, "workload.card",
+                    "a card that it runs on is %s: %s",
+                    card_health_text(card->health), card->health_reason);
+    else
+        alarm_raise(changes, workload, "workload.card",
+                    "a slice of a card that it runs on is ill");
 }
 
 /* Each workload with a live binding on the card. */
@@ -68,7 +94,7 @@ is_on_ill(const struct changes *changes, struct ref workload)
                     ? get_card(changes, binding->card)
                     : NULL;
 
-            if (card != NULL && card->health > HEALTH_HEALTHY)
+            if (card != NULL && observe_health_hurts(card, binding))
                 return true;
         }
     return false;
@@ -196,6 +222,61 @@ put_state(struct changes *changes, struct ref ref, int health,
 }
 
 static void
+list_slices(const struct card_history *health, char out[TEXT_MAX_SIZE])
+{
+    size_t used = 0;
+
+    out[0] = '\0';
+    for (size_t i = 0; i < health->slice_count && used + 42 < TEXT_MAX_SIZE;
+         i++)
+        used += (size_t)snprintf(out + used, TEXT_MAX_SIZE - used, "%s%s",
+                                 used > 0 ? " " : "", health->slices[i].name);
+}
+
+/* Its owner alone hears of it, and the policy for its state acts on it. */
+static void
+act_slice(struct changes *changes, struct ref ref,
+          const struct card_health_slice *slice,
+          const struct health_policy *policy)
+{
+    const struct health_rule *rule = rule_of(policy, slice->health);
+
+    world_each_index(changes->world, KIND_BINDING, 0, ref, at) {
+        const struct binding *binding = change_get(changes, at);
+
+        if (binding == NULL || binding->to_ms != 0 ||
+            strcmp(binding->slice, slice->name) != 0)
+            continue;
+        if (rule->notify)
+            tell_one(changes, binding->workload, get_card(changes, ref));
+        if (rule->running == HEALTH_DRAIN)
+            drain_one(changes, binding->workload, get_card(changes, ref));
+    }
+}
+
+static void
+put_slices(struct changes *changes, struct ref ref,
+           const struct card_history *health,
+           const struct health_policy *policy)
+{
+    char ill[TEXT_MAX_SIZE];
+
+    list_slices(health, ill);
+    if (strcmp(get_card(changes, ref)->ill, ill) == 0)
+        return;
+    memcpy(((struct card *)change_update(changes, ref))->ill, ill,
+           sizeof(ill));
+    alarm_clear(changes, ref, "card.slices");
+    if (ill[0] != '\0')
+        alarm_raise(changes, ref, "card.slices",
+                    "slices of the card are ill: %s", ill);
+    for (size_t i = 0; i < health->slice_count; i++)
+        act_slice(changes, ref, &health->slices[i], policy);
+    if (ill[0] == '\0')
+        each_workload(changes, ref, calm_one);
+}
+
+static void
 put_history(struct changes *changes, struct ref ref,
             const struct card_history *health,
             const struct health_policy *policy)
@@ -214,6 +295,7 @@ put_history(struct changes *changes, struct ref ref,
         alarm_links(changes, ref);
     }
     put_state(changes, ref, health->health, health->reason, policy);
+    put_slices(changes, ref, health, policy);
 }
 
 /* --- looks --- */
@@ -231,6 +313,7 @@ event_of(const struct report_event *fact)
         .first_ms = fact->first_ms,
         .last_ms = fact->last_ms,
         .count = fact->count,
+        .slice = fact->slice,
     };
 }
 

@@ -23,6 +23,9 @@
 /* Each card of the node alone; returns how many facts were refused. */
 size_t observe_health_looks(struct changes *changes, struct ref node,
                             const struct report *report);
+/* Is work of the binding on a card, or on a slice, that is not well? */
+bool observe_health_hurts(const struct card *card,
+                          const struct binding *binding);
 /* What an inventory says about a card that nobody looks at. */
 void observe_health_said(struct changes *changes, struct ref card, int health,
                          const char *reason);

@@ -233,6 +233,7 @@ static const struct field card_fields[] = {
     BOOL(card, tolerated, 0, "takes work all the same, by policy"),
     BOOL(card, stale, 0, "its health was not heard of for too long"),
     BOOL(card, links_bad, 0, "not for work on several cards"),
+    TEXT(card, ill, 0, "hard slices that are ill while the card is not"),
     BOOL(card, looked, FIELD_PLATFORM, "its node looks at its health"),
     DOC(card, heard, FIELD_SECRET, "what was heard of it"),
     BOOL(card, simulated, 0, "not a real card"),

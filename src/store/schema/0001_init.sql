@@ -153,6 +153,7 @@ CREATE TABLE "card" (
     "tolerated" INTEGER,
     "stale" INTEGER,
     "links_bad" INTEGER,
+    "ill" TEXT,
     "looked" INTEGER,
     "heard" TEXT,
     "simulated" INTEGER,

@@ -30,7 +30,7 @@ hear(struct card_history *health, int64_t number, int64_t pid, int64_t now_ms)
         health,
         &(struct card_event){
             { .number = number, .pid = pid, .instance = -1 }, now_ms, now_ms,
-            1 },
+            1, NULL },
         now_ms);
 }
 
@@ -366,6 +366,45 @@ a_look_that_tells_nothing_is_no_good_news(void **state)
 }
 
 static void
+hear_slice(struct card_history *health, int64_t number, int64_t instance,
+           const char *slice, int64_t now_ms)
+{
+    (void)card_health_heard(
+        health,
+        &(struct card_event){
+            { .number = number, .pid = -1, .instance = instance }, now_ms,
+            now_ms, 1, slice },
+        now_ms);
+}
+
+/* [N40]: exactly the slice that it is about; the card when it cannot be told
+ * which. */
+static void
+a_slice_s_fault_is_that_slice_s(void **state)
+{
+    struct card_history health = known(&silent);
+
+    (void)state;
+    hear_slice(&health, 48, 3, "1g.10gb@2", 2000);
+    assert_int_equal(health.health, HEALTH_HEALTHY);
+    assert_int_equal(health.slice_count, 1);
+    assert_string_equal(health.slices[0].name, "1g.10gb@2");
+    assert_int_equal(health.slices[0].health, HEALTH_FAILED);
+    hear_slice(&health, 31, 4, "1g.10gb@4", 2100);
+    assert_int_equal(health.slice_count, 1);
+    hear_slice(&health, 48, 3, "1g.10gb@2", 9000);
+    assert_int_equal(health.slice_count, 1);
+    look_well(&health, &silent, 2, 10000);
+    assert_int_equal(health.slice_count, 1);
+    look_well(&health, &silent, 3, 11000);
+    assert_int_equal(health.slice_count, 0);
+    hear_slice(&health, 48, 5, "", 12000);
+    assert_int_equal(health.health, HEALTH_SUSPECT);
+    (void)hear(&health, 79, -1, 13000);
+    assert_int_equal(health.health, HEALTH_FAILED);
+}
+
+static void
 a_person_s_word_stands_until_it_is_taken_back(void **state)
 {
     struct card_history health = known(&fine);
@@ -451,6 +490,7 @@ main(void)
         cmocka_unit_test(flags_that_flicker_hold),
         cmocka_unit_test(what_is_settled_counts_no_more),
         cmocka_unit_test(a_look_that_tells_nothing_is_no_good_news),
+        cmocka_unit_test(a_slice_s_fault_is_that_slice_s),
         cmocka_unit_test(a_person_s_word_stands_until_it_is_taken_back),
         cmocka_unit_test(faults_of_programs_push_nothing_out),
     };

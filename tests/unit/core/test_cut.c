@@ -235,6 +235,41 @@ a_released_slice_waits_for_its_scrub_alone(void **state)
 }
 
 static void
+set_ill(struct stage *s, const char *slices)
+{
+    scene_edit(&s->scene, changes, card, scene_card_of(&s->scene, s->node, 0));
+
+    (void)snprintf(card->ill, sizeof(card->ill), "%s", slices);
+    scene_apply(&s->scene, changes);
+}
+
+/* [N40]: a slice that is ill is given to nobody, its neighbour goes on. */
+static void
+an_ill_slice_is_left_out(void **state)
+{
+    struct stage s;
+    struct ref first, second, work;
+
+    (void)state;
+    stage_setup(&s, 1);
+    first = running(&s, s.project, s.three);
+    set_ill(&s, "3g.20gb@4");
+    second = running(&s, s.project, s.three);
+    assert_string_equal(slice_of(&s, second), "3g.20gb@0");
+    scene_finish(&s.scene, first, 0);
+    scene_scrub(&s.scene);
+    work = submit(&s, s.project, s.three, 1);
+    scene_run(&s.scene);
+    assert_int_equal(scene_state(&s.scene, work), WORKLOAD_QUEUED);
+    set_ill(&s, "");
+    scene_run(&s.scene);
+    assert_int_equal(scene_state(&s.scene, work), WORKLOAD_ASSIGNED);
+    assert_string_equal(slice_of(&s, work), "3g.20gb@4");
+    assert_int_equal(scene_state(&s.scene, second), WORKLOAD_RUNNING);
+    scene_teardown(&s.scene);
+}
+
+static void
 a_card_becomes_whole_again_when_its_slices_are_gone(void **state)
 {
     struct stage s;
@@ -546,6 +581,7 @@ main(void)
         cmocka_unit_test(partitions_of_real_cards_of_amd_are_not_offered),
         cmocka_unit_test(slices_in_the_way_are_told_as_geometry_S40),
         cmocka_unit_test(a_released_slice_waits_for_its_scrub_alone),
+        cmocka_unit_test(an_ill_slice_is_left_out),
         cmocka_unit_test(a_card_becomes_whole_again_when_its_slices_are_gone),
         cmocka_unit_test(a_card_in_use_is_not_cut),
         cmocka_unit_test(cut_cards_are_filled_before_another_is_cut),

@@ -474,6 +474,49 @@ a_person_s_word_outlives_looks(void **state)
     assert_int_equal(card(scene, 0)->health, HEALTH_FAILED);
 }
 
+/* [N40]: of two slices in use the one that it is about is told of; an error of
+ * the whole card tells both. */
+static void
+a_slice_s_error_hurts_its_holder_alone(void **state)
+{
+    struct scene *scene = *state;
+    struct changes *changes = begin(scene);
+    struct binding *binding = change_update(changes, scene->binding);
+    struct report_event event = error_of(scene, 48);
+    struct card other = { .health = HEALTH_HEALTHY };
+    struct binding next = { .slice = "1g.10gb@4" };
+
+    memcpy(binding->slice, "1g.10gb@2", 10);
+    ((struct card *)change_update(changes, scene->card[0]))->sliced = true;
+    world_apply(scene->world, changes);
+    scene->looks[0].asks_nothing = false;
+    scene->looks[0].events = &event;
+    scene->looks[0].event_count = 1;
+    event.instance = 9;
+    event.slice = "1g.10gb@4";
+    look_clean(scene, 0);
+    assert_int_equal(card(scene, 0)->health, HEALTH_HEALTHY);
+    assert_string_equal(card(scene, 0)->ill, "1g.10gb@4");
+    assert_false(stands(scene, scene->workload, "workload.card"));
+    assert_true(observe_health_hurts(card(scene, 0), &next));
+    assert_false(observe_health_hurts(&other, &next));
+    event.instance = 3;
+    event.slice = "1g.10gb@2";
+    look_clean(scene, 0);
+    assert_string_equal(card(scene, 0)->ill, "1g.10gb@4 1g.10gb@2");
+    assert_true(stands(scene, scene->workload, "workload.card"));
+    assert_true(stands(scene, scene->card[0], "card.slices"));
+    look_clean(scene, 3);
+    assert_string_equal(card(scene, 0)->ill, "");
+    assert_false(stands(scene, scene->workload, "workload.card"));
+    assert_false(stands(scene, scene->card[0], "card.slices"));
+    event = error_of(scene, 79);
+    look_clean(scene, 0);
+    assert_int_equal(card(scene, 0)->health, HEALTH_FAILED);
+    assert_true(stands(scene, scene->workload, "workload.card"));
+    assert_true(observe_health_hurts(card(scene, 0), &next));
+}
+
 /* A link that is down hurts work on several cards only. */
 static void
 a_bad_link_marks_the_card(void **state)
@@ -509,6 +552,7 @@ main(void)
         TEST(a_reset_waits_until_nobody_has_the_card),
         TEST(a_bad_policy_is_refused),
         TEST(a_person_s_word_outlives_looks),
+        TEST(a_slice_s_error_hurts_its_holder_alone),
         TEST(a_bad_link_marks_the_card),
     };
 
