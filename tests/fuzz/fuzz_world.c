@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/simulate/commands.h"
+#include "tests/simulate/portion.h"
 
 int LLVMFuzzerInitialize(int *argc, char ***argv);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -32,6 +33,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     }
     build(play, data[0]);
     command_setup(play);
+    play->scene.on_decision = portion_check_claim;
     ends_in_calm = (data[1] & 13) == 1;
     play->forgetful = (data[1] & 2) != 0;
     play->dice = data + 2;
@@ -41,6 +43,8 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             something(play);
         else
             command(play);
+        if (i % 5 == 4)
+            portion_watch(play);
         if (i % 50 == 49)
             command_mend(play);
         if (chance(play, 60))

@@ -442,10 +442,11 @@ progress(struct play *play, struct changes *changes, struct ref ref,
         lifecycle_started(changes, ref);
         break;
     case INSTANCE_RUNNING:
-        if (!calm && chance(play, 30))
-            lifecycle_exited(changes, ref, chance(play, 70) ? 0 : 1,
-                             chance(play, 20));
-        else if (!calm)
+        if (!calm && chance(play, 30)) { /* one die after the other */
+            bool oom = chance(play, 20);
+
+            lifecycle_exited(changes, ref, chance(play, 70) ? 0 : 1, oom);
+        } else if (!calm)
             lifecycle_checkpoint(changes, ref, below(play, 1000),
                                  play->scene.now_ms);
         break;
@@ -766,6 +767,15 @@ bring_image(struct play *play)
 }
 
 static inline void
+change_node(struct play *play)
+{
+    int state = chance(play, 60) ? NODE_SCHEDULABLE
+                                 : below(play, NODE_LOST + 1);
+
+    set_node(play, play->nodes[below(play, NODES)], state);
+}
+
+static inline void
 something(struct play *play)
 {
     int dice = below(play, 100);
@@ -783,9 +793,7 @@ something(struct play *play)
     else if (dice < 87)
         break_card(play);
     else if (dice < 89)
-        set_node(play, play->nodes[below(play, NODES)],
-                 chance(play, 60) ? NODE_SCHEDULABLE
-                                  : below(play, NODE_LOST + 1));
+        change_node(play);
     else if (dice < 91)
         suspend(play);
     else if (dice < 93)
