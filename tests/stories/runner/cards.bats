@@ -107,6 +107,10 @@ card() {
     [ "$(jq -c '[.verified, .steps[-1].step, .steps[-1].good]' "$BATS_TEST_TMPDIR/scrub")" = '[false,"wait",false]' ]
     [[ $(jq -r .text "$BATS_TEST_TMPDIR/scrub") == "wait: "*" processes are on the card"* ]]
     exec 9>&-
+    # What could not be handed over is nobody's before it was.
+    run start two 1 1 true "{\"cards\": [\"$A\"]}"
+    [ "$status" = 7 ]
+    [ "$(ask "{\"op\":\"card_scrub\",\"uuid\":\"$A\"}" | jq .verified)" = true ]
     start two 1 1 true "{\"cards\": [\"$A\"]}"
 }
 
