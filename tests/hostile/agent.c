@@ -23,6 +23,7 @@
 #include "wire.h"
 
 #define CARDS 2
+#define MORE 300 /* cards that a liar adds */
 #define LIST_MAX 64
 #define ID_ROOM 64
 
@@ -113,13 +114,22 @@ enrol(const char *token_file)
     return 0;
 }
 
+/* What the node has, and says of it. */
+struct stock {
+    struct report_card cards[CARDS + MORE];
+    struct report_look looks[CARDS];
+    char uuids[CARDS][64];
+    struct report_inventory inventory;
+};
+
 static void
-make_cards(struct report_card cards[CARDS], char uuids[CARDS][64])
+make_cards(struct stock *stock)
 {
     for (int i = 0; i < CARDS; i++) {
-        (void)snprintf(uuids[i], 64, "SIM-%.40s-%d", station.name, i);
-        cards[i] = (struct report_card){
-            .uuid = uuids[i], .vendor = "acme", .model = "X",
+        (void)snprintf(stock->uuids[i], sizeof(stock->uuids[i]),
+                       "SIM-%.40s-%d", station.name, i);
+        stock->cards[i] = (struct report_card){
+            .uuid = stock->uuids[i], .vendor = "acme", .model = "X",
             .pci = "", .driver = "1",
             .firmware = "", .arch = "", .serial = "", .domain = "", .island = "", .memory_mib = 16384,
             .compute_units = 64, .numa = -1, .health = REPORT_HEALTHY,
@@ -206,20 +216,40 @@ say(const struct sync *sync)
     post(MESSAGE_SYNC_PATH, &envelope, &body);
 }
 
-static struct sync
-make_sync(struct report_inventory *inventory, struct report_card *cards,
-          char uuids[CARDS][64])
+/* All is well with each of them: without a word about it no card is given. */
+static void
+make_looks(struct stock *stock)
 {
-    make_cards(cards, uuids);
-    *inventory = (struct report_inventory){ .simulated = true,
-                                            .cpu_milli = 16000,
-                                            .memory_mib = 65536,
-                                            .facts = "{}",
-                                            .cards = cards,
-                                            .card_count = CARDS };
+    for (int i = 0; i < CARDS; i++)
+        stock->looks[i] = (struct report_look){ .uuid = stock->uuids[i],
+                                                .health = REPORT_HEALTHY,
+                                                .health_reason = "",
+                                                .clean = 1,
+                                                .temperature_c = 40,
+                                                .power_mw = -1,
+                                                .busy_permille = -1,
+                                                .memory_used_mib = -1,
+                                                .ecc_corrected = -1,
+                                                .ecc_uncorrected = -1,
+                                                .clock_reasons = -1 };
+}
+
+static struct sync
+make_sync(struct stock *stock)
+{
+    make_cards(stock);
+    make_looks(stock);
+    stock->inventory = (struct report_inventory){ .simulated = true,
+                                                  .cpu_milli = 16000,
+                                                  .memory_mib = 65536,
+                                                  .facts = "{}",
+                                                  .cards = stock->cards,
+                                                  .card_count = CARDS };
     return (struct sync){ .known = "",
                           .challenge = station.challenge,
-                          .report = { .inventory = inventory,
+                          .report = { .inventory = &stock->inventory,
+                                      .looks = stock->looks,
+                                      .look_count = CARDS,
                                       .ready = true,
                                       .instances_known = true } };
 }
@@ -228,9 +258,7 @@ make_sync(struct report_inventory *inventory, struct report_card *cards,
 static void
 serve(void)
 {
-    struct report_card cards[CARDS];
-    char uuids[CARDS][64];
-    struct report_inventory inventory;
+    struct stock stock;
     struct arena *before = arena_new();
     json_t *document = NULL;
     struct order order = { 0 };
@@ -238,7 +266,7 @@ serve(void)
 
     for (;;) {
         struct arena *arena = arena_new();
-        struct sync sync = make_sync(&inventory, cards, uuids);
+        struct sync sync = make_sync(&stock);
         struct error err;
 
         obey(&order, &memory, &sync.report);
@@ -295,10 +323,8 @@ recall(const char *state)
 static void
 post_again(void)
 {
-    struct report_card cards[CARDS];
-    char uuids[CARDS][64];
-    struct report_inventory inventory;
-    struct sync sync = make_sync(&inventory, cards, uuids);
+    struct stock stock;
+    struct sync sync = make_sync(&stock);
     scoped_buffer body = { 0 };
     struct message_envelope envelope = next_envelope();
 
@@ -311,10 +337,8 @@ post_again(void)
 static void
 post_spoiled(const char *what, const char *other)
 {
-    struct report_card cards[CARDS];
-    char uuids[CARDS][64];
-    struct report_inventory inventory;
-    struct sync sync = make_sync(&inventory, cards, uuids);
+    struct stock stock;
+    struct sync sync = make_sync(&stock);
     scoped_buffer body = { 0 };
     char signature[MESSAGE_SIGNATURE_TEXT];
     struct message_envelope envelope = next_envelope();
@@ -352,10 +376,8 @@ post_spoiled(const char *what, const char *other)
 static void
 post_reordered(void)
 {
-    struct report_card cards[CARDS];
-    char uuids[CARDS][64];
-    struct report_inventory inventory;
-    struct sync sync = make_sync(&inventory, cards, uuids);
+    struct stock stock;
+    struct sync sync = make_sync(&stock);
     struct message_envelope first = next_envelope(), second = next_envelope();
     scoped_buffer body = { 0 };
 
@@ -421,16 +443,14 @@ runs(const char *instance, int64_t number)
 
 /* A whole honest message, but for what the caller puts in. */
 struct lie {
-    struct report_card cards[CARDS + 300];
-    char uuids[CARDS][64];
-    struct report_inventory inventory;
+    struct stock stock;
     struct sync sync;
 };
 
 static void
 lie_begin(struct lie *lie)
 {
-    lie->sync = make_sync(&lie->inventory, lie->cards, lie->uuids);
+    lie->sync = make_sync(&lie->stock);
     lie->sync.report.instances_known = false;
 }
 
@@ -511,17 +531,17 @@ lie_about_cards(const char *what, const char *card)
 
     lie_begin(&lie);
     if (strcmp(what, "stolen-card") == 0) {
-        lie.cards[CARDS] = lie.cards[0];
-        lie.cards[CARDS].uuid = card;
-        lie.inventory.card_count = CARDS + 1;
+        lie.stock.cards[CARDS] = lie.stock.cards[0];
+        lie.stock.cards[CARDS].uuid = card;
+        lie.stock.inventory.card_count = CARDS + 1;
     } else if (strcmp(what, "other-make") == 0) {
-        lie.cards[0].memory_mib *= 2;
+        lie.stock.cards[0].memory_mib *= 2;
     } else if (strcmp(what, "twin-card") == 0) {
-        lie.cards[1] = lie.cards[0];
+        lie.stock.cards[1] = lie.stock.cards[0];
     } else {
-        for (int i = CARDS; i < CARDS + 300; i++)
-            lie.cards[i] = lie.cards[0];
-        lie.inventory.card_count = CARDS + 300;
+        for (int i = CARDS; i < CARDS + MORE; i++)
+            lie.stock.cards[i] = lie.stock.cards[0];
+        lie.stock.inventory.card_count = CARDS + MORE;
     }
     say(&lie.sync);
 }
