@@ -27,7 +27,9 @@ position_of(pid_t pid, const char *number)
                    number);
     fd = open(path, O_RDONLY | O_CLOEXEC);
     size = fd < 0 ? 0 : read(fd, text, sizeof(text) - 1);
-    text[size > 0 ? size : 0] = '\0';
+    if (size <= 0)
+        return 0;
+    text[size] = '\0';
     return strncmp(text, "pos:", 4) == 0 ? strtoll(text + 4, NULL, 10) : 0;
 }
 
