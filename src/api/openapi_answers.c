@@ -120,30 +120,29 @@
 #define MOVE                                                                   \
     OBJECT("'workload':" TEXT ",'name':" TEXT ",'project':" TEXT               \
            ",'cards':" INT ",'lost_milli_card_ms':" INT ",'grace_ms':" INT)
-#define LEFT_ON_NODE                                                           \
-    OBJECT("'node':" TEXT ",'state':" TEXT                                     \
-           ",'items':" LIST_OF(                                                \
-               OBJECT("'instance':" TEXT ",'workload':" TEXT ",'name':" TEXT   \
-                      ",'project':" TEXT ",'tenant':" TEXT ",'state':" TEXT    \
-                      ",'text':" TEXT)))
+#define LEFT_LINE                                                              \
+    OBJECT("'instance':" TEXT ",'workload':" TEXT ",'name':" TEXT              \
+           ",'project':" TEXT ",'tenant':" TEXT ",'state':" TEXT               \
+           ",'text':" TEXT)
+#define LEFT_ON_NODE(items)                                                    \
+    OBJECT("'node':" TEXT ",'state':" TEXT ",'items':" items)
 #define HEALTH_READINGS                                                        \
     "{'type':['object','null']}"
-#define CARD_HEALTH                                                            \
+#define ILL_SLICE                                                              \
+    OBJECT("'slice':" TEXT ",'health':" TEXT ",'xid':" INT ",'meaning':" TEXT)
+#define CARD_EVENT                                                             \
+    OBJECT("'xid':" INT ",'meaning':" TEXT ",'pid':" INT_OR_NULL               \
+           ",'slice':" INT_OR_NULL ",'first':" TIME ",'last':" TIME            \
+           ",'count':" INT)
+#define CARD_PAST OBJECT("'at':" TIME ",'health':" TEXT ",'reason':" TEXT)
+#define CARD_HEALTH(slices, events, past)                                      \
     OBJECT("'id':" TEXT ",'node':" TEXT ",'name':" TEXT ",'health':" TEXT      \
            ",'reason':" TEXT ",'since':" TIME_OR_NULL                          \
            ",'looked':" TIME_OR_NULL ",'takes_work':" BOOL                     \
            ",'tolerated':" BOOL ",'stale':" BOOL ",'links_bad':" BOOL          \
            ",'clean':" INT ",'probes':" INT                                    \
            ",'manual':" HEALTH_READINGS ",'readings':" HEALTH_READINGS         \
-           ",'slices':"                                                        \
-           LIST_OF(OBJECT("'slice':" TEXT ",'health':" TEXT ",'xid':" INT      \
-                          ",'meaning':" TEXT))                                 \
-           ",'events':"                                                        \
-           LIST_OF(OBJECT("'xid':" INT ",'meaning':" TEXT                      \
-                          ",'pid':" INT_OR_NULL ",'slice':" INT_OR_NULL        \
-                          ",'first':" TIME ",'last':" TIME ",'count':" INT))   \
-           ",'past':"                                                          \
-           LIST_OF(OBJECT("'at':" TIME ",'health':" TEXT ",'reason':" TEXT))   \
+           ",'slices':" slices ",'events':" events ",'past':" past             \
            ",'policy':" ANY_OBJECT)
 #define HURT                                                                   \
     OBJECT("'health':" TEXT ",'reason':" TEXT ",'since':" TIME_OR_NULL         \
@@ -198,8 +197,10 @@ static const struct openapi_answer answers[] = {
     { "DELETE", "/factor", 204, NULL, NULL, 0 },
     { "POST", "/factor-reset", 204, NULL, NULL, 0 },
     { "POST", "/invitations/accept", 200, JSON_TYPE, REF("user"), 0 },
-    { "POST", "/nodes/{node}/drain", 200, JSON_TYPE, LEFT_ON_NODE, 0 },
-    { "POST", "/nodes/{node}/fence", 200, JSON_TYPE, LEFT_ON_NODE, 0 },
+    { "POST", "/nodes/{node}/drain", 200, JSON_TYPE,
+      LEFT_ON_NODE(LIST_OF(LEFT_LINE)), 0 },
+    { "POST", "/nodes/{node}/fence", 200, JSON_TYPE,
+      LEFT_ON_NODE(LIST_OF(LEFT_LINE)), 0 },
     { "POST", "/drain", 200, JSON_TYPE,
       OBJECT("'stopped':" INT ",'left':" INT ",'leaving':" INT), 0 },
     { "POST", "/password", 204, NULL, NULL, 0 },
@@ -282,7 +283,9 @@ static const struct openapi_answer answers[] = {
       0 },
     { "GET", "/impact", 200, JSON_TYPE,
       OBJECT("'items':" LIST_OF(HURT) ",'complete':" BOOL), 0 },
-    { "GET", "/cards/{card}/health", 200, JSON_TYPE, CARD_HEALTH, 0 },
+    { "GET", "/cards/{card}/health", 200, JSON_TYPE,
+      CARD_HEALTH(LIST_OF(ILL_SLICE), LIST_OF(CARD_EVENT), LIST_OF(CARD_PAST)),
+      0 },
     { "POST", "/cards/{card}/health", 200, JSON_TYPE, REF("card"), 0 },
     { "GET", "/history", 200, JSON_TYPE,
       OBJECT("'items':" LIST_OF(REF("workload")) ",'next':" TEXT_OR_NULL),

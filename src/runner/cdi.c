@@ -19,7 +19,7 @@ name_of(const char *uuid, char out[ACCEL_ID_MAX + 1])
 {
     size_t i = 0;
 
-    for (; uuid[i] != '\0' && i < ACCEL_ID_MAX; i++)
+    for (; i < ACCEL_ID_MAX && uuid[i] != '\0'; i++)
         out[i] = isalnum((unsigned char)uuid[i])
                      ? (char)tolower((unsigned char)uuid[i])
                      : '-';
