@@ -67,6 +67,23 @@ convert_cards(json_t *manifest, int64_t cards, const char *model,
                  model[0] != '\0' ? " of model " : "", model);
 }
 
+void
+convert_time(json_t *manifest, const char *field, int64_t seconds)
+{
+    char text[24];
+
+    if (seconds <= 0)
+        return;
+    if (seconds % 3600 == 0)
+        (void)snprintf(text, sizeof(text), "%lldh",
+                       (long long)(seconds / 3600));
+    else if (seconds % 60 == 0)
+        (void)snprintf(text, sizeof(text), "%lldm", (long long)(seconds / 60));
+    else
+        (void)snprintf(text, sizeof(text), "%llds", (long long)seconds);
+    (void)json_object_set_new(manifest, field, json_string(text));
+}
+
 /* --- the command --- */
 
 static bool

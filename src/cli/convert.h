@@ -26,6 +26,8 @@ void convert_name(json_t *manifest, const char *name, json_t *notes);
 /* Says that a class with so many cards (of that model, "": any) is needed. */
 void convert_cards(json_t *manifest, int64_t cards, const char *model,
                    json_t *notes);
+/* A time as people write it, "90m"; nothing for 0 and less. */
+void convert_time(json_t *manifest, const char *field, int64_t seconds);
 
 /* What stands where somebody has to decide. */
 #define CONVERT_DECIDE "CHANGE-ME"

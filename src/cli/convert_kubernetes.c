@@ -294,17 +294,6 @@ read_container(const json_t *pod, const json_t *container, json_t *manifest,
 
 /* --- pod and job --- */
 
-static void
-set_seconds(json_t *manifest, const char *key, int64_t seconds)
-{
-    char text[24];
-
-    if (seconds <= 0)
-        return;
-    (void)snprintf(text, sizeof(text), "%llds", (long long)seconds);
-    (void)json_object_set_new(manifest, key, json_string(text));
-}
-
 static int
 read_pod(const json_t *pod, json_t *manifest, json_t *notes, struct error *err)
 {
@@ -327,10 +316,10 @@ read_pod(const json_t *pod, json_t *manifest, json_t *notes, struct error *err)
         convert_note(notes, "priorityClassName %.60s: `bulkhead get "
                             "priorities` lists those here",
                      text_of(pod, "priorityClassName"));
-    set_seconds(manifest, "grace",
-                count_of(pod, "terminationGracePeriodSeconds", 0));
-    set_seconds(manifest, "max_run",
-                count_of(pod, "activeDeadlineSeconds", 0));
+    convert_time(manifest, "grace",
+                 count_of(pod, "terminationGracePeriodSeconds", 0));
+    convert_time(manifest, "max_run",
+                 count_of(pod, "activeDeadlineSeconds", 0));
     note_others(pod, "spec", known, notes);
     return 0;
 }
@@ -361,8 +350,8 @@ read_job(const json_t *spec, json_t *manifest, json_t *notes,
     /* Kubernetes starts again six times unless told. */
     (void)json_object_set_new(
         manifest, "restarts", json_integer(count_of(spec, "backoffLimit", 6)));
-    set_seconds(manifest, "max_run",
-                count_of(spec, "activeDeadlineSeconds", 0));
+    convert_time(manifest, "max_run",
+                 count_of(spec, "activeDeadlineSeconds", 0));
     if (json_is_true(json_object_get(spec, "suspend")))
         convert_note(notes, "suspend: `bulkhead hold NAME` after submitting");
     note_others(spec, "spec", known, notes);

@@ -450,23 +450,6 @@ set_amounts(const struct asked *asked, json_t *manifest)
                      (long long)tasks);
 }
 
-static void
-set_seconds(json_t *manifest, const char *key, int64_t seconds)
-{
-    char text[24];
-
-    if (seconds <= 0)
-        return;
-    if (seconds % 3600 == 0)
-        (void)snprintf(text, sizeof(text), "%lldh",
-                       (long long)(seconds / 3600));
-    else if (seconds % 60 == 0)
-        (void)snprintf(text, sizeof(text), "%lldm", (long long)(seconds / 60));
-    else
-        (void)snprintf(text, sizeof(text), "%llds", (long long)seconds);
-    (void)json_object_set_new(manifest, key, json_string(text));
-}
-
 int
 convert_sbatch(const char *text, size_t size, json_t **manifest_out,
                json_t *notes, struct error *err)
@@ -483,8 +466,8 @@ convert_sbatch(const char *text, size_t size, json_t **manifest_out,
     (void)json_object_set_new(manifest, "image", json_string(CONVERT_DECIDE));
     convert_note(notes, "image: name one that holds what the script calls");
     set_amounts(&asked, manifest);
-    set_seconds(manifest, "max_run", asked.run_s);
-    set_seconds(manifest, "grace", asked.grace_s);
+    convert_time(manifest, "max_run", asked.run_s);
+    convert_time(manifest, "grace", asked.grace_s);
     if (asked.workdir[0] != '\0')
         (void)json_object_set_new(manifest, "workdir",
                                   json_string(asked.workdir));

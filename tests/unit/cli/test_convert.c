@@ -248,7 +248,7 @@ a_job_keeps_its_container(void **state)
     has(&done, "image", "\"trainer:1.2\"");
     has(&done, "instances", "2");
     has(&done, "restarts", "3");
-    has(&done, "max_run", "\"600s\"");
+    has(&done, "max_run", "\"10m\"");
     has(&done, "cpu_milli", "1500");
     has(&done, "memory", "\"1024MiB\"");
     has(&done, "command", "[\"python\",\"1\",\"train.py\"]");
