@@ -186,7 +186,7 @@ endef
 $(foreach d,$(patsubst %/,%,$(wildcard examples/*/)),$(if $(wildcard $(d)/*.c),$(eval $(call example,$(d)))))
 
 # Not part of ./check: it needs packages from npm, and says so without them.
-test-contract: all
+test-contract: all hostile
 	@BUILD=$(BUILD) tests/contract/run
 bench: $(BENCH)
 # What is measured is what is installed: the release build.

@@ -60,7 +60,7 @@ bool news_know(struct news *news, const char *uuid, const char *pci);
 struct news_card *news_find(struct news *news, const char *uuid);
 struct news_card *news_find_pci(struct news *news, const char *pci);
 /* Takes what was heard at that time. */
-void news_hear(struct news_card *card, const struct xid *xid,
+void news_hear(struct news_card *card, const struct xid *given,
                enum news_source source, int64_t at_ms);
 /* A line of the kernel's log; true when it is about a card, also one that is
  * not known yet.  One that names no card is left to the looks. */

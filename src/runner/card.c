@@ -333,20 +333,20 @@ check_own(struct node *node, const char *part, const char *uuid,
 }
 
 int
-card_scrub(struct node *node, const char *uuid, json_t **out, struct error *err)
+card_scrub(struct node *node, const char *part, json_t **out, struct error *err)
 {
     struct handover done = { 0 };
     struct accel_card card;
     char whole[PART_TEXT_MAX];
 
-    (void)snprintf(whole, sizeof(whole), "%.*s", (int)part_uuid_size(uuid),
-                   uuid);
+    (void)snprintf(whole, sizeof(whole), "%.*s", (int)part_uuid_size(part),
+                   part);
     if (accel_describe(&node->accel, whole, &card, err) != 0 ||
-        check_own(node, uuid, whole, err) != 0 || begin_scrub(node, uuid, err) != 0)
+        check_own(node, part, whole, err) != 0 || begin_scrub(node, part, err) != 0)
         return -1;
-    handover_run(node, uuid, &done);
-    end_scrub(node, uuid);
-    *out = json_pack("{s:s, s:I, s:b, s:s, s:b, s:o}", "uuid", uuid,
+    handover_run(node, part, &done);
+    end_scrub(node, part);
+    *out = json_pack("{s:s, s:I, s:b, s:s, s:b, s:o}", "uuid", part,
                      "scrubbed_bytes", (json_int_t)done.bytes, "verified",
                      done.verified, "text", done.text, "simulated",
                      node->accel.ops->simulated, "steps", steps_of(&done));

@@ -17,7 +17,7 @@ struct node;
 
 int card_list(struct node *node, json_t **out, struct error *err);
 /* Nobody can start on the card meanwhile. */
-int card_scrub(struct node *node, const char *uuid, json_t **out,
+int card_scrub(struct node *node, const char *part, json_t **out,
                struct error *err);
 int card_release_check(struct node *node, const char *id, int64_t incarnation,
                        json_t **out, struct error *err);

@@ -683,6 +683,7 @@ network_count(int watch_fd, struct network_port port, int64_t *received_out,
     char link[NAME_MAX_LINK];
 
     link_of(port, link);
+    /* NOLINTNEXTLINE(readability-suspicious-call-argument): the other end */
     netlink_count(watch_fd, link, sent_out, received_out);
 }
 
