@@ -67,7 +67,7 @@ setup(struct play *play, uint64_t seed)
     play->scene.keep_stale_nodes = true;
     pool = scene_pool(&play->scene, "p");
     for (int i = 0; i < NODES; i++) {
-        char name[8];
+        char name[16];
 
         (void)snprintf(name, sizeof(name), "n%d", i);
         play->machines[i].node =
