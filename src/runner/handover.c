@@ -282,10 +282,10 @@ hand_over_slice(struct run *run)
 {
     if (do_step(run, "wait", wait_processes) != 0)
         return -1;
-    CRASH_POINT("handover.waited");
+    CRASH_POINT("runner.waited");
     if (do_step(run, "scrub", scrub) != 0)
         return -1;
-    CRASH_POINT("handover.scrubbed");
+    CRASH_POINT("runner.scrubbed");
     return do_step(run, "cut", destroy);
 }
 
@@ -294,23 +294,23 @@ hand_over_card(struct run *run)
 {
     if (do_step(run, "wait", wait_processes) != 0)
         return -1;
-    CRASH_POINT("handover.waited");
+    CRASH_POINT("runner.waited");
     if (do_step(run, "whole", make_whole) != 0 ||
         do_step(run, "idle", wait_idle) != 0)
         return -1;
-    CRASH_POINT("handover.idle");
+    CRASH_POINT("runner.idle");
     if ((run->drifted || run->ill) && do_step(run, "reset", reset_card) != 0)
         return -1;
-    CRASH_POINT("handover.reset");
+    CRASH_POINT("runner.reset");
     if (do_step(run, "settle", settle) != 0)
         return -1;
-    CRASH_POINT("handover.settled");
+    CRASH_POINT("runner.settled");
     if (do_step(run, "scrub", scrub) != 0)
         return -1;
-    CRASH_POINT("handover.scrubbed");
+    CRASH_POINT("runner.scrubbed");
     if (do_step(run, "probe", probe) != 0)
         return -1;
-    CRASH_POINT("handover.probed");
+    CRASH_POINT("runner.probed");
     return part_is_sliced(run->part) ? do_step(run, "cut", cut_again) : 0;
 }
 
@@ -339,7 +339,7 @@ handover_run(struct node *node, const char *part, struct handover *out)
         (void)snprintf(out->text, sizeof(out->text), "%.127s", err.text);
         result = -1;
     }
-    CRASH_POINT("handover.cleared");
+    CRASH_POINT("runner.cleared");
     out->verified = result == 0;
     if (result == 0)
         return;
