@@ -61,7 +61,7 @@ log_says() { alice logs team | grep -qx "$1"; }
     refused 2 alice submit team -i demo -c $h100 -n 3..2 -- /bin/true
     says "less than /instances"
     refused 2 alice submit team -i demo -c $h100 -n 1..3 --topology island -- /bin/true
-    says "island"
+    says "part of a node"
     refused 2 alice submit team -i demo -c $h100 -n 2.. -- /bin/true
     says "LEAST..MOST"
 }
