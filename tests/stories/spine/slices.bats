@@ -75,5 +75,5 @@ kill_bulkheadd() {
     [ "$status" != 0 ]
     says "on one island, pool"
     refused 2 alice submit odd "${small[@]}" -c h100-80g.1 --topology rack -- /bin/true
-    says "pool, leaf, node, island"
+    says "pool, leaf, node, numa, switch, island"
 }
