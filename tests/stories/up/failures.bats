@@ -3,6 +3,8 @@
 # ./up says in its last line why it failed and what to do, and leaves nothing
 # half-started.
 
+load ../words
+
 setup_file() {
     [ "$(id -u)" = 0 ] || skip "needs root"
     cd "$BATS_TEST_DIRNAME/../../.." || return 1
@@ -74,6 +76,7 @@ admin() {
 }
 
 @test "--stop ends a program whose supervisor was killed, and --start goes on" {
+    unrecorded
     kill -9 "$(cat "$BULKHEAD_RUN/bulkheadd.pid")"
     up --stop
     [ "$(processes)" = 0 ]
@@ -86,6 +89,7 @@ admin() {
 }
 
 @test "data of a newer version stops the start, and nothing stays behind" {
+    unrecorded
     store=$(echo "$BULKHEAD_DATA"/control/store/*.db)
     version=$(sqlite3 "$store" 'PRAGMA user_version')
     sqlite3 "$store" 'PRAGMA user_version = 99'
@@ -97,6 +101,7 @@ admin() {
 }
 
 @test "an interrupt while it starts undoes the start; later the platform stays" {
+    unrecorded
     up --stop
     # In a session of its own, as at a terminal: the signal reaches all of it.
     setsid env --default-signal=INT ./up --start >"$BATS_TEST_TMPDIR/said" 2>&1 3>&- &

@@ -50,7 +50,11 @@ a_storm_costs_less_than_a_second(void **state)
                        95, 4000 + i % 29);
         say(news, line, 2000 + i / 100);
     }
+#ifndef __SANITIZE_ADDRESS__ /* which take longer for the same */
     assert_true(clock() - from < CLOCKS_PER_SEC);
+#else
+    (void)from;
+#endif
     card = news_find(news, "GPU-2");
     assert_int_equal(card->weighty, 800000);
     assert_int_equal(card->dropped, 0);
