@@ -231,7 +231,12 @@ test-unit: $(UNIT)
 # What root of the host may do to the log, for tests/stories/audit.
 FORGER := $(OUT)/tests/hostile/forger
 test-stories: all $(FORGER) $(STUBS)
-	@BUILD=$(BUILD) tools/run-stories tests/stories
+	@BUILD=$(BUILD) tools/run-stories $(filter-out $(NIGHTLY),$(sort $(wildcard tests/stories/*/*.bats)))
+# Those that take a minute and more, and what clang says of the tests.
+NIGHTLY := $(addprefix tests/stories/,agent/partition.bats agent/noise.bats runner/neighbour.bats)
+test-nightly: all $(STUBS)
+	@$(MAKE) CC=clang OUT=build/clang all tests
+	@BUILD=$(BUILD) tools/run-stories $(NIGHTLY)
 test: test-unit test-stories
 # Every lie that can be told about the log is planted, and named by the
 # verifier; QUICK leaves out what starts a daemon.
@@ -322,7 +327,7 @@ clean:
 	rm -rf build
 
 .SECONDARY:
-.PHONY: all gpu-check test-cards tests bench $(BENCHES) bench-start bench-agent soak test test-audit test-contract test-unit test-stories hostile test-hostile test-tsan fuzz test-fuzz lint clean \
+.PHONY: all gpu-check test-nightly test-cards tests bench $(BENCHES) bench-start bench-agent soak test test-audit test-contract test-unit test-stories hostile test-hostile test-tsan fuzz test-fuzz lint clean \
         test-disk test-crash soak-crash test-mutants test-simulate \
         soak-simulate test-simulate-mutants test-routes test-twoworlds \
         test-twoworlds-mutants test-access test-access-mutants
