@@ -39,9 +39,9 @@ said(const char *text)
     return text != NULL ? text : "";
 }
 
-/* The node's card with that UUID, also one that this set creates. */
-static struct ref
-find_card(const struct changes *changes, struct ref node, const char *uuid)
+struct ref
+observe_cards_find(const struct changes *changes, struct ref node,
+                   const char *uuid)
 {
     for (size_t i = 0; i < changes->count; i++) {
         const struct card *card = changes->list[i].image;
@@ -318,7 +318,7 @@ static size_t
 observe_card(struct changes *changes, struct ref node,
              const struct report_card *fact, bool simulated, bool blind)
 {
-    struct ref ref = find_card(changes, node, fact->uuid);
+    struct ref ref = observe_cards_find(changes, node, fact->uuid);
 
     if (ref_is_none(ref)) {
         if (is_elsewhere(changes->world, node, fact->uuid)) {
@@ -334,7 +334,7 @@ observe_card(struct changes *changes, struct ref node,
             return 1;
         }
         create_card(changes, node, fact, simulated);
-        ref = find_card(changes, node, fact->uuid);
+        ref = observe_cards_find(changes, node, fact->uuid);
     }
     if (!is_same_make(get_card(changes, ref), fact)) {
         alarm_raise(changes, node, "report.card",
@@ -439,7 +439,7 @@ add_classes(struct changes *changes, struct ref node,
 {
     for (size_t i = 0; i < inventory->card_count; i++) {
         const struct report_card *card = &inventory->cards[i];
-        struct ref ref = find_card(changes, node, card->uuid);
+        struct ref ref = observe_cards_find(changes, node, card->uuid);
         struct classify found = { .vendor = card->vendor,
                                   .model = card->model,
                                   .memory_mib = card->memory_mib };
@@ -696,7 +696,7 @@ observe_cards_scrub(struct changes *changes, struct ref node,
     const struct card *present;
 
     split_part(fact->uuid, uuid, &slice);
-    ref = find_card(changes, node, uuid);
+    ref = observe_cards_find(changes, node, uuid);
     present = ref_is_none(ref) ? NULL : get_card(changes, ref);
     if (present == NULL) {
         alarm_raise(changes, node, "report.card",

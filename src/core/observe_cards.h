@@ -20,5 +20,8 @@ size_t observe_cards_inventory(struct changes *changes, struct ref node,
  * handover waits for it. */
 size_t observe_cards_scrub(struct changes *changes, struct ref node,
                            const struct report_scrub *fact);
+/* The node's card with that UUID, also one that this set creates; none: zero. */
+struct ref observe_cards_find(const struct changes *changes, struct ref node,
+                              const char *uuid);
 
 #endif

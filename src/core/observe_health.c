@@ -8,6 +8,7 @@
 #include "core/card_history.h"
 #include "core/health_policy.h"
 #include "core/lifecycle.h"
+#include "core/observe_cards.h"
 #include "core/usage.h"
 
 /* A look is fresh while it is younger than a node's lease, or than this. */
@@ -383,23 +384,6 @@ observe_health_blind(struct changes *changes, struct ref node, size_t cards,
     return blind;
 }
 
-static struct ref
-find_card(const struct changes *changes, struct ref node, const char *uuid)
-{
-    for (size_t i = 0; i < changes->count; i++) {
-        const struct card *card = changes->list[i].image;
-
-        if (changes->list[i].ref.kind == KIND_CARD && card != NULL &&
-            ref_equal(card->object.parent, node) &&
-            strcmp(card->uuid, uuid) == 0)
-            return changes->list[i].ref;
-    }
-    world_each_child(changes->world, KIND_CARD, node, ref)
-        if (strcmp(world_card(changes->world, ref)->uuid, uuid) == 0)
-            return ref;
-    return (struct ref){ 0 };
-}
-
 size_t
 observe_health_looks(struct changes *changes, struct ref node,
                      const struct report *report)
@@ -419,7 +403,7 @@ observe_health_looks(struct changes *changes, struct ref node,
     blind = observe_health_blind(changes, node, report->look_count, unseen,
                                  reason);
     for (size_t i = 0; i < report->look_count; i++) {
-        struct ref ref = find_card(changes, node, report->looks[i].uuid);
+        struct ref ref = observe_cards_find(changes, node, report->looks[i].uuid);
 
         /* One that its inventory has not told of yet says nothing. */
         if (ref_is_none(ref) || get_card(changes, ref)->missing)
